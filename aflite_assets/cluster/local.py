@@ -47,8 +47,7 @@ class _TakingTurns:
 class LocalCluster:
     """A cluster that consists of this process only.
 
-    `spreads`: whether stages divide their work into items for `count` workers, as they do on a cluster of several
-    nodes.
+    `spreads`: True if stages divide their work into items for `count` workers, as on a cluster of several nodes.
     """
 
     spreads: bool = False

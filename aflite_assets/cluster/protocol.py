@@ -35,7 +35,7 @@ class Shared(Protocol):
     """
 
     def get(self) -> Any:
-        """Return the value. Any worker may call this, and so may the process that shared the value."""
+        """Return the value. All workers and the process that shared the value may call this method."""
         ...
 
 
@@ -65,12 +65,12 @@ class Workers(Protocol):
 class Cluster(Protocol):
     """A cluster for distributed work.
 
-    Values are sent as pickles, so it must be impossible for processes of other programs to connect.
+    Values are sent as pickles, so other programs must not be able to connect to the cluster.
     """
 
     @property
     def spreads(self) -> bool:
-        """Whether stages should divide their work into items for several workers."""
+        """True if stages should divide their work into items for several workers."""
         ...
 
     def workers(self, make: Callable[[], Work], *, needs: Needs, log: Log) -> AbstractContextManager[Workers]:

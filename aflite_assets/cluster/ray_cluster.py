@@ -1,7 +1,7 @@
 """A Ray cluster with the interface `Cluster`: workers are actors, and shared values are in the nodes' object stores.
 
-Ray sends values as pickles, so it must be impossible for processes of other programs to connect to the cluster. Ray
-requires a token by default.
+Ray sends values as pickles, so other programs must not be able to connect to the cluster. Ray requires a token by
+default.
 """
 
 import logging
@@ -291,7 +291,7 @@ class _RayWorkers:
     def _next(self) -> Any:
         """Return the next free worker.
 
-        If no worker is busy and no worker becomes free within a time limit, a ClusterError is raised. The limit is
+        If no worker is busy and no worker becomes free within a time limit, a ClusterError is raised. The time limit is
         longer until the first worker has started.
         """
         patience = _LEFT_ALONE if self.met else _PATIENCE

@@ -21,9 +21,9 @@ class ClusterSettings:
         address: one of "host:port" (the head node), "ray://host:port" (Ray's client), "auto" (the cluster to which this
             machine belongs) and "local" (a new cluster on this machine, which ends with the step). With Ray's client,
             log lines arrive only with the results.
-        workers: number of workers to request. None requests as many as the cluster has resources for.
+        workers: number of workers to request; None for as many as the cluster has resources for.
         cpus: cores per worker; None for the number of threads of a step (`processors`).
-        gpus: number of GPUs per worker for work with models. By default, this is 1 if nodes have GPUs.
+        gpus: number of GPUs per worker for work with models. By default, a worker gets 1 GPU if nodes have GPUs.
 
     Raises:
         InvalidInputError: a value is invalid.
@@ -61,12 +61,12 @@ class ClusterSettings:
 
     @property
     def is_ray(self) -> bool:
-        """Whether the work is done on a Ray cluster."""
+        """True if the work is done on a Ray cluster."""
         return self.kind == "ray"
 
     @property
     def is_client(self) -> bool:
-        """Whether the address is for Ray's client, on a machine that is not a node of the cluster."""
+        """True if the address is for Ray's client, on a machine that is not a node of the cluster."""
         return self.address is not None and self.address.startswith("ray://")
 
     def __str__(self) -> str:

@@ -51,7 +51,7 @@ class Examples:
 
     @cached_property
     def features(self) -> np.ndarray:
-        """Rows x width float32; only for datasets of feature vectors."""
+        """Feature matrix, float32 of shape (rows, width); only for datasets of feature vectors."""
         chunks = [chunk for chunk in self.table["features"].chunks if len(chunk)]
         parts = [np.asarray(chunk.flatten().to_numpy(), np.float32).reshape(len(chunk), -1) for chunk in chunks]
         if len(parts) < 2:

@@ -71,8 +71,8 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
     """Load every split of a source as a table with the source's own columns.
 
     Image folders have the columns `image`, `label` (from the folder's name or the label file) and `path`. Feature files
-    have the columns `features`, `label` and optionally `group`. `rows` is for previews: if reading all rows is slow
-    (hub datasets, image folders), only about `rows` rows of each split are read, and images are not hashed.
+    have the columns `features`, `label` and optionally `group`. `rows` is for previews: of hub datasets and image
+    folders, which are slow to read, only about `rows` rows of each split are read. Images are then not hashed.
 
     Raises:
         MissingDataError: a file or folder is missing, or a hub dataset is neither cached nor reachable.
@@ -104,8 +104,8 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
 def source_places(source: SourceSpec) -> dict[str, pa.Table]:
     """Return, by split, the file, row and line of each row of `load_source`.
 
-    The columns are those of `places_in_files`. For multiple choice and preference data, every answer gets the place of
-    the table row that contains it. The result is empty for sources other than table files.
+    The tables have the same columns as the tables of `places_in_files`. For multiple choice and preference data, every
+    answer gets the place of the table row that contains it. The result is empty for sources other than table files.
 
     Raises:
         MissingDataError: a file is missing.
@@ -130,8 +130,8 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
 class AnsweredRows:
     """The table rows of one split of multiple choice or preference data, and the answers in them.
 
-    `table`: the rows of the files or the hub dataset. `rows`: for each answer, which is a row of `load_source`, the
-    number (from 0) of its row in `table`.
+    `table`: the rows of the files or the hub dataset. `rows`: the row number in `table` (from 0) of each answer, in the
+    order of the rows of `load_source`.
     """
 
     table: pa.Table
@@ -171,8 +171,8 @@ def _feature_places(split: str, files: FeatureFiles) -> pa.Table:
 
 
 def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
-    """Return the source with the content that a key records: a hub dataset at the key's commit; other sources are
-    unchanged.
+    """Return the source with the content that a key records. A hub dataset is set to the key's commit; other sources
+    are unchanged.
     """
     hub = hub_of(source)
     if hub is None or "commit" not in content:
@@ -202,7 +202,7 @@ def _naming_no_files(table: pa.Table) -> pa.Table:
     """Return the table with images as bytes, without file paths.
 
     Only tables from image folders may contain paths. In a file or dataset from elsewhere, a row could name any file on
-    this computer, and the content of that file would be published with the dataset.
+    this computer. The content of that file would then be published with the dataset.
     """
     for number, name in enumerate(table.column_names):
         column = table.column(number)

@@ -1,6 +1,6 @@
 """Functions for questions with one row per right or wrong answer, including scoring with credit per question.
 
-`formats` reads such rows.
+The package `formats` reads the rows from files.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def right_class(label_names: Sequence[str]) -> int | None:
 def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: bool = False) -> bool:
     """Return True if every group of the rows is a question with at least one right answer and one wrong answer.
 
-    With `partly`, one such group is enough; this is useful for multiple choice data from which rows were removed.
+    If `partly` is True, one such group is enough, for example for multiple choice data from which rows were removed.
     """
     if groups is None or not len(groups):
         return False

@@ -56,8 +56,8 @@ def stratified_sample(
 def class_quotas(counts: np.ndarray, size: int) -> np.ndarray:
     """Split `size` over classes in proportion to `counts` (int64).
 
-    Quotas are rounded down. The remaining rows go to the classes with the largest remainders; among equal remainders,
-    the first classes come first.
+    Quotas are rounded down. The remaining rows go to the classes with the largest remainders. If remainders are equal,
+    the class with the lower number comes first.
     """
     quota, remainder = np.divmod(counts * size, max(counts.sum(), 1))
     extra = np.argsort(-remainder, kind="stable")[: size - quota.sum()]

@@ -1,1 +1,3 @@
-"""Pydantic models of a dataset's YAML file, and a registry of the YAML files. This package opens no data."""
+"""Pydantic models of a dataset's YAML file, and a registry of the YAML files. No module of this package reads a
+dataset's rows.
+"""

@@ -41,8 +41,8 @@ _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
-    """Return the name of a filtered set that serves only for comparison. The set has the same representation as a main
-    filtered set, but another ranking.
+    """Return the name of a filtered set that is only compared with other filtered sets. A set for comparison has the
+    same representation as a main filtered set, but another ranking.
     """
     return f"{representation}_by_{rank}"
 
@@ -54,13 +54,13 @@ tolerance for rounding. With four answers per question, the recommended threshol
 
 
 def advised_threshold(guessed: float) -> float:
-    """Return the recommended threshold, given the share of rows in the largest class."""
+    """Return the recommended removal threshold, given the share of rows in the largest class."""
     return min(math.ceil(100 * (guessed + _OVER_GUESSING * (1 - guessed)) - _ROUNDING) / 100, 1.0)
 
 
 class FilterChanges(StrictSpec):
-    """Settings of the filter for a single representation. Missing fields have the values that are set for all
-    representations.
+    """Settings of the filter for a single representation. Settings that are not given have the same values as for all
+    other representations.
     """
 
     target_size: Count | None = None
@@ -200,7 +200,7 @@ class FilterSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _with_preset(cls, values: object) -> object:
-        """Add the settings of a preset. Explicit settings in the file take precedence."""
+        """Add the settings of the preset `paper` if the file selects it. Explicit settings in the file take precedence."""
         if not isinstance(values, dict) or values.get("preset") != "paper":
             return values
         by_words = _PAPER_BY_WORDS if values.get("rank") == "vocabulary" else {}

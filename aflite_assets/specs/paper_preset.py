@@ -1,5 +1,5 @@
-"""Settings outside of `filter` that `filter: {preset: paper}` implies. The module `filter` has the settings inside of
-`filter`.
+"""Settings outside of `filter` that `filter: {preset: paper}` implies. The module `filter` defines the settings inside
+of `filter`.
 """
 
 
@@ -8,8 +8,8 @@ def with_paper_preset(values: dict[str, object]) -> dict[str, object]:
     file take precedence.
 
     The preset changes three things. First, warm-up rows and the random control of forgettable rows are drawn without
-    stratifying by class. Second, the train set `full` includes the warm-up rows. Third, a sample grows as long as
-    accuracy rises. Values of a wrong type are left unchanged, so that validation reports them.
+    stratifying by class. Second, the train set `full` includes the warm-up rows. Third, the sample is enlarged as long
+    as accuracy rises. Values of a wrong type are left unchanged, so that validation reports them.
     """
     settings = values.get("filter")
     if not isinstance(settings, dict) or settings.get("preset") != "paper":

@@ -52,8 +52,8 @@ class Recipe:
 
     @property
     def forgettable(self) -> tuple[ForgettableRows, ...]:
-        """Sets of forgettable rows in the recipe's stages. If there are any, the only train set of the first stage is
-        `full`.
+        """Sets of forgettable rows in the recipe's stages. If a recipe uses forgettable rows, its first stage is
+        trained on the train set `full` only.
         """
         return tuple(stage.forgettable for stage in self.stages if stage.forgettable is not None)
 

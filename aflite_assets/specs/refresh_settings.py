@@ -1,5 +1,5 @@
-"""Model of the field `refresh` in a dataset's YAML file, which sets whether and when a refresh processes changes. Keys
-of results do not depend on this field.
+"""Model of the field `refresh` in a dataset's YAML file, which sets whether and when a refresh processes changes. Cache
+keys of results do not depend on the field `refresh`.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Loading of dataset specs from the folders in `AFLITE_DATASETS`, and of bundled datasets on request. This module opens
-no data.
+"""Loading of dataset specs from the folders in `AFLITE_DATASETS`, and of bundled datasets on request. No data file is
+read in this module.
 """
 
 import os

@@ -8,8 +8,8 @@ from aflite_assets.specs.models.settings import Name, StrictSpec
 
 
 class PrimarySpec(StrictSpec):
-    """The primary comparison of `filtered` with its control, which the report shows first. The choice does not affect
-    any result.
+    """The primary comparison of `filtered` with its control, which the report shows first. The choice of the primary
+    comparison does not affect any other result.
     """
 
     evaluator: Name
@@ -19,7 +19,7 @@ class PrimarySpec(StrictSpec):
 
 
 class ReportSpec(StrictSpec):
-    """Settings of the report. No other result depends on them."""
+    """Settings of the report. Results other than the report do not depend on these settings."""
 
     scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
         None, description="two feature columns to plot"

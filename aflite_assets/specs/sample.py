@@ -115,7 +115,8 @@ def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
     """Raise an error if a size in `filter` is too large even for the largest sample.
 
     Raises:
-        ValueError: a number of rows is larger than the largest sample, or larger than the target size allows.
+        ValueError: a number of rows in `filter` is larger than the largest sample, or larger than the target size
+            allows.
     """
     most, target = sample.sizes[-1], filtering.target_size
     if isinstance(target, int) and target > most:

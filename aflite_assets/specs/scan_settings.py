@@ -1,5 +1,5 @@
 """Model of the field `scan` in a dataset's YAML file, which sets whether a run continues after the scan finds an
-artefact. Keys of results do not depend on this field.
+artefact. Cache keys of results do not depend on the field `scan`.
 """
 
 from typing import Literal

@@ -279,7 +279,9 @@ CHOICE_FORMATS = ("multiple_choice", "preference")
 
 
 def hub_of(source: BaseModel) -> HubSource | None:
-    """Return the hub dataset of a source: the source itself or its `table`. Return None if neither is a hub dataset."""
+    """Return the hub dataset of a source: the source itself or its `table`. Return None if the source does not use a
+    hub dataset.
+    """
     table = source.table if isinstance(source, ChoiceSource) else source
     return table if isinstance(table, HubSource) else None
 
@@ -349,9 +351,9 @@ class CirclesSource(StrictSpec):
     """Points on two concentric circles with planted artifacts, generated from a seed (ICML 2020, section 3).
 
     The class of a row is its circle. Every row has two coordinates and `bias_width` bias features. In biased rows, the
-    bias features have the mean `+bias_mean` or `-bias_mean`, depending on the label. In all other rows, their mean is
-    zero. In the splits `flipped_splits`, a share of the biased rows gets flipped labels before the bias features are
-    drawn.
+    bias features have the mean `+bias_mean` or `-bias_mean`, depending on the label. In all other rows, the mean of the
+    bias features is zero. In the splits `flipped_splits`, a share of the biased rows gets flipped labels before the
+    bias features are drawn.
     """
 
     format: Literal["circles"]

@@ -1,6 +1,6 @@
 """Experiment tracking with MLflow: stages log parameters, metrics and files while they run.
 
-No algorithm, no reading of results and no Dagster code belongs in this package.
+This package contains no algorithm, reads no results, and does not use Dagster.
 """
 
 from aflite_assets.tracking.mlflow_tracker import MlflowTracker

@@ -39,10 +39,11 @@ class RefreshRun:
     def above(self, stage_identity: str, *, tags: Mapping[str, str]) -> Iterator[dict[str, str]]:
         """Yield the tag that makes a stage's run a child of the refresh's run, and update the refresh's status.
 
-        The refresh's run is created when its first stage is computed, and is RUNNING while a stage is running.
-        Afterwards it is FAILED or KILLED if a stage failed or was killed, and otherwise FINISHED. If an earlier refresh
-        began the stage, the stage's run is moved to this refresh, and the earlier refresh's run is deleted if it has no
-        other children. `stage_identity`: the identity of the stage's run. `tags`: tags of the refresh's run.
+        The refresh's run is created when its first stage is computed, and is RUNNING while a stage is running. After
+        its last stage, the refresh's run is FAILED or KILLED if a stage failed or was killed, and otherwise FINISHED.
+        If an earlier refresh began the stage, the stage's run is moved to this refresh. If the earlier refresh's run
+        then has no children left, it is deleted. `stage_identity`: the identity of the stage's run. `tags`: tags of the
+        refresh's run.
 
         Raises:
             TrackingError: the database or server cannot be used.

@@ -1,7 +1,7 @@
 """One MLflow run: functions that open or continue the run, log to it, and end it.
 
 All calls go through `MlflowClient`. MLflow's fluent interface is not used, because its active run and experiment are
-global. Child runs and datasets could therefore be stored in the wrong experiment.
+global, so child runs and datasets could be stored in the wrong experiment.
 """
 
 import json
@@ -76,8 +76,8 @@ class MlflowRun:
         self._log_points((name, value, step or 0) for name, value in metrics.items())
 
     def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
-        """Log each metric's values at consecutive steps, which begin at `first_step`. The number of requests is as
-        small as possible.
+        """Log each metric's values at consecutive steps, which begin at `first_step`. The metrics are sent in as few
+        requests as possible.
         """
         self._log_points(
             (name, value, step) for name, each in series.items() for step, value in enumerate(each, first_step)
@@ -102,7 +102,7 @@ class MlflowRun:
 
         MLflow accepts digests of at most 36 characters, so `digest` is cut; the full digest is stored in the dataset's
         source. MLflow stores each dataset version only once per run. If the same version is logged again with another
-        context, this is ignored.
+        context, MLflow ignores the second call.
         """
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
@@ -212,7 +212,7 @@ def label_run(
 
 
 def runs_tagged(session: MlflowSession, experiment_id: str, tag: str, value: str) -> list["Run"]:
-    """Return the experiment's runs that have this value of the tag, the oldest first. Deleted runs are left out."""
+    """Return the experiment's runs whose tag `tag` has the value `value`, the oldest first. Deleted runs are left out."""
     runs: list[Run] = []
     token = None
     while True:

@@ -1,5 +1,5 @@
-"""Connection to one MLflow database or server. It is opened safely, errors are explained, and the schema version is
-checked.
+"""Connection to one MLflow database or server. The connection is opened safely, errors are explained, and the schema
+version is checked.
 
 The module `mlflow_run` handles runs.
 """
@@ -90,7 +90,7 @@ class MlflowSession:
 
     @property
     def is_server(self) -> bool:
-        """Whether this is the address of a tracking server and not of a database."""
+        """True if the address belongs to a tracking server, not to a database."""
         return self.uri.startswith(("http://", "https://"))
 
     @property
@@ -112,7 +112,7 @@ class MlflowSession:
 
     @cached_property
     def client(self) -> "MlflowClient":
-        """The connected MLflow client.
+        """The address as a shell argument. If the address has a secret, this is `"$MLFLOW_TRACKING_URI"`.
 
         Raises:
             TrackingError: the address cannot be reached, MLflow does not accept it, or a database driver is missing.

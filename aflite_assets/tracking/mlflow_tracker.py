@@ -1,4 +1,4 @@
-"""The tracker that writes to MLflow. It selects the experiment of each run, and deletes old runs."""
+"""The tracker that writes to MLflow. The tracker selects the experiment of each run, and deletes old runs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -38,16 +38,16 @@ class MlflowTracker:
     `aflite/<partition>`.
 
     Args:
-        uri: a tracking server (http, https), or a database (`sqlite:////absolute/path` or any SQLAlchemy URL). If None,
-            the database is `<home>/mlflow/mlflow.db`.
+        uri: a tracking server (http, https), or a database (`sqlite:////absolute/path` or any SQLAlchemy URL). If `uri`
+            is None, the database is `<home>/mlflow/mlflow.db`.
         home: the folder of the project's state. If runs are in a database, their files are in
             `<home>/mlflow/artifacts`; a server stores files itself.
-        tags: tags of every run.
-        refresh: the identifier of a refresh. The run of the refresh becomes the parent of its stages' runs. If None,
-            runs have no parent.
+        tags: tags to set on every run.
+        refresh: the identifier of a refresh. The run of the refresh becomes the parent of its stages' runs. If
+            `refresh` is None, runs have no parent.
 
-    Tags whose names begin with `dagster/` repeat Dagster's metadata. They are `asset_key`, `partition`, `data_version`
-    and, for results of a Dagster run, `run_id` and `run_url`. No connection is opened before the first run.
+    Tags whose names begin with `dagster/` repeat Dagster's metadata: `asset_key`, `partition`, `data_version` and, for
+    results of a Dagster run, `run_id` and `run_url`. No connection is opened before the first run.
 
     Raises:
         TrackingError: `uri` is an SQLite database without an absolute path, is ambiguous, or is a server's address with
@@ -73,9 +73,9 @@ class MlflowTracker:
     def run(self, asset: str, partition: str, key: str) -> Iterator[MlflowRun]:
         """Yield the run of one asset, partition and result key, named `<asset> <key> <start day> <partition>`.
 
-        The day is in UTC. MLflow's lists cut off long names, so the parts of the name that differ within an experiment
-        come first. A second call continues the same run, even from another process, so a retry after a failure adds no
-        run. The run ends as FINISHED, FAILED or KILLED (see `mlflow_run.open_run`).
+        The start day is in UTC. MLflow's lists cut off long names, so the parts of the name that differ within an
+        experiment come first. A second call for the same result continues the same run, even from another process, so a
+        retry after a failure adds no run. The run ends as FINISHED, FAILED or KILLED (see `mlflow_run.open_run`).
 
         Raises:
             TrackingError: the database or server cannot be used.

@@ -25,7 +25,7 @@ class RunReference:
     def server(self) -> str | None:
         """The address of the server whose pages show the run, or None if there is no server.
 
-        The configured address takes precedence over the tracking server's address, because browsers may not reach the
+        The configured address takes precedence over the tracking server's address. Browsers may be unable to reach the
         server by the host name that containers use.
         """
         own = self.tracking_uri.rstrip("/") if self.tracking_uri.startswith(("http://", "https://")) else None
@@ -40,8 +40,8 @@ class RunReference:
     def fragment(self) -> str:
         """Path of the run's page, to append to the server's address.
 
-        The path ends with a query. Without it, MLflow opens the page in its mode for language models, which shows no
-        runs.
+        The path ends with a query. Without this query, MLflow opens the page in its mode for language models, which
+        shows no runs.
         """
         return f"#/experiments/{self.experiment_id}/runs/{self.run_id}{_TRAINING}"
 
@@ -91,7 +91,9 @@ class Tracker(Protocol):
     """Interface of trackers, which store runs."""
 
     def run(self, asset: str, partition: str, key: str) -> AbstractContextManager[TrackedRun]:
-        """Open the run of one asset, partition and result key. A second call continues the same run."""
+        """Open the run of one asset, partition and result key. A second call with the same arguments continues the same
+        run.
+        """
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
         """Tag the run with the data version of its result, and each child run with the data version of its part."""

@@ -1,1 +1,3 @@
-"""Readers of file formats: tables, feature files and folders of images. `raw_table` interprets their columns."""
+"""Readers of file formats: tables, feature files and folders of images. The package `raw_table` interprets the columns
+that these readers return.
+"""

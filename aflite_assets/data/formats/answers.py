@@ -81,7 +81,8 @@ class AnswerLists:
 def answer_table(
     split: str, table: pa.Table, answers: Answers, *, prompts: Sequence[str], id_column: str | None
 ) -> pa.Table:
-    """Return one row per answer: `TEXT`, `ANSWER`, `LABEL`, `ID`, `GROUP`, then the table's other columns.
+    """Return a table with one row per answer: the columns `TEXT`, `ANSWER`, `LABEL`, `ID` and `GROUP`, followed by the
+    other columns of `table`.
 
     `prompts`: one prompt per table row. `id_column`: the column of question ids; if None, row numbers are used. Equal
     ids in two splits belong to different groups.
@@ -107,11 +108,12 @@ def answer_table(
 
 
 def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Table:
-    """Return the rows of answers with the additional columns `LINKS`. Stock answers (see `MOST_LINKED`) do not link
-    questions.
+    """Return the rows of answers with the two additional columns in `LINKS`, which contain equal values for linked
+    questions. Questions are linked if they have the same prompt, or share an answer that is long enough and is not a
+    stock answer (see `MOST_LINKED`).
 
-    `rows`: the table row of each answer. `rows` is given if a table row can contain several questions; these questions
-    are then linked.
+    `rows`: the number of the table row that contains each answer. Pass `rows` if a table row can contain several
+    questions. Questions in one table row that have no prompt are then linked.
     """
     questions, texts = table[GROUP].to_pylist(), table[TEXT].to_pylist()
     alone = questions if rows is None else [f"row {row}" for row in rows]
@@ -187,5 +189,7 @@ def plain_text(value: object) -> str:
 
 
 def bad_row(split: str, row: int, message: str) -> BadRowError:
-    """Return the error for one row (from 0) of a split; `message` is the text after the name of the split."""
+    """Return an error about row number `row` (from 0) of a split; `message` follows the name of the split in the
+    error's text.
+    """
     return BadRowError(f"split {split!r}: {message}", place=f"split {split!r}", row=row)

@@ -1,6 +1,6 @@
 """Conversion of multiple choice data to one row per answer, from a table of questions or a table of answers.
 
-`answers` creates the rows, and `analysis.scores.questions` computes scores by question.
+The module `answers` creates the rows, and `analysis.scores.questions` computes scores by question.
 """
 
 import string
@@ -33,7 +33,8 @@ _MOST_SHOWN = 30
 
 
 def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """Return one row per answer: the columns of `answers.answer_table`, then the table's other columns.
+    """Return tables with one row per answer: the columns of `answers.answer_table`, followed by the source's other
+    columns.
 
     Raises:
         DataError: a column is missing, a question or answer is empty, a question has no right or no wrong answer, or a
@@ -49,7 +50,7 @@ def answer_rows(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) ->
     """Return, by split, the source row number (from 0) of each row of `choice_tables`.
 
     Raises:
-        DataError: as in `choice_tables`.
+        DataError: raised for the same reasons as in `choice_tables`.
     """
     with naming_lines(tables):
         return {split: answers.rows for split, answers in _all_answers(source, _with_fields(source, tables)).items()}
@@ -220,7 +221,9 @@ def _first_number(offered: Mapping[str, list[dict[int, str]]], named: Mapping[st
 def _place_of(
     split: str, source: MultipleChoiceSource, row: int, answers: Mapping[int, str], said: str, first: int
 ) -> int:
-    """Return the position of the right answer, given its column's name, its number, its letter or its text."""
+    """Return the position of the right answer. `said` may be the name of the answer's column, the answer's number, its
+    letter or its text.
+    """
     names = _answer_columns(source)
     if len(names) > 1 and said in names and names.index(said) in answers:
         return names.index(said)

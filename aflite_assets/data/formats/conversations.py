@@ -24,13 +24,13 @@ class Message:
 
 
 class UnreadableError(ValueError):
-    """A value that is neither a text nor a conversation."""
+    """Error for a value that is neither a text nor a conversation."""
 
 
 def answers_in(value: object, *, in_list: bool = False) -> list[Value]:
-    """Return the answers in a cell: an empty list, one answer, or the answers of a list.
+    """Return all answers in a cell, which may be empty or contain one answer or a list of answers.
 
-    `in_list`: whether the value is an element of a list.
+    `in_list`: True if `value` is an element of a list.
 
     Raises:
         UnreadableError: a conversation is empty, a message lacks its role or content, or lists are nested twice.
@@ -82,7 +82,7 @@ def _conversation(messages: Sequence[Mapping[str, object]]) -> list[Message]:
 
 
 def layout_of(answer: Value) -> Layout:
-    """Return the layout in which an answer is written."""
+    """Return the layout of an answer: a list of messages, a transcript or a plain text."""
     if isinstance(answer, list):
         return "messages"
     is_transcript = _FIRST_TURN.match(answer) is not None and "\n\nAssistant:" in answer

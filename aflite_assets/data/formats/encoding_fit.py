@@ -1,7 +1,7 @@
 """Check of a text file against an encoding: the first invalid position, and other encodings that fit the file.
 
 An encoding that fits is not always the right one, because most bytes are valid in several encodings. Error messages
-therefore show the file's text in each encoding that fits.
+show the file's text in each encoding that fits.
 """
 
 import codecs

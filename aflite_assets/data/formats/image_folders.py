@@ -21,7 +21,8 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
     """Return the images of one split: `image` (path and sha256), `label`, and `path` relative to the folder.
 
     The rows are sorted by path. Hidden files and files without an image's suffix are ignored. If `rows` is given, only
-    the first images of each class are returned, without hashes: at most `rows` in total, but at least one per class.
+    the first images of each class are returned, without hashes. Their number is at most `rows` in total, but at least
+    one per class.
 
     Raises:
         DataError: there are no images, images are outside of the class folders, or the label file does not match the
@@ -148,7 +149,7 @@ def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[t
 def _is_wordy(parts: list[str]) -> bool:
     """Return True if the label is followed by anything other than bounding boxes.
 
-    A box has four numbers, and further boxes repeat the label.
+    A bounding box has four numbers, and each further box begins with the same label.
     """
     return any(part != parts[1] and not re.fullmatch(r"-?[0-9.]+", part) for part in parts[2:])
 

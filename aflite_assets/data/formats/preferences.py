@@ -67,7 +67,7 @@ class PreferenceColumns:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """Columns that contribute texts to the rows."""
+        """Columns whose texts become part of the rows."""
         return (*([] if self.prompt is None else [self.prompt]), self.chosen, *self.rejected)
 
 
@@ -107,24 +107,25 @@ def preference_rows(source: PreferenceSource, tables: Mapping[str, pa.Table]) ->
     """Return, by split, the source row number (from 0) of each row of `preference_tables`.
 
     Raises:
-        DataError: as in `preference_tables`.
+        DataError: raised for the same reasons as in `preference_tables`.
     """
     with naming_lines(tables):
         return {split: one.answers.rows for split, one in _read(source, tables, columns_of(source, tables)).items()}
 
 
 def layout_read(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> Layout:
-    """Return the layout of the answers.
+    """Return the layout of the answers: lists of messages, transcripts or plain texts.
 
     Raises:
-        DataError: as in `preference_tables`.
+        DataError: raised for the same reasons as in `preference_tables`.
     """
     with naming_lines(tables):
         return next(iter(_read(source, tables, columns_of(source, tables)).values())).layout
 
 
 def columns_of(source: PreferenceSource, tables: Mapping[str, pa.Table]) -> PreferenceColumns:
-    """Return the columns by role: columns that the source names and, for all other roles, columns with usual names.
+    """Return the columns of a preference table by role. If the source does not name the column for a role, use a column
+    with a usual name for this role.
 
     A column with a usual name must exist in all tables.
 
@@ -199,7 +200,7 @@ Pair = tuple[list[Value], list[Value]]
 
 
 def _values(split: str, table: pa.Table, name: str, layout: Layout | None) -> list[object]:
-    """Return the cells of a column; without a given layout, lists of texts that are written as JSON are parsed."""
+    """Return the cells of a column. If the source sets no layout, parse lists of texts that are written as JSON."""
     values = table[name].to_pylist()
     found = {row: texts for row, value in enumerate(values) if (texts := texts_in_json(value)) is not None}
     if layout is not None or not found:

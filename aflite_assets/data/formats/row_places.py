@@ -27,7 +27,8 @@ _LONGEST_CELL = 2**30
 class BadRowError(DataError):
     """An error in one row.
 
-    `place` is the split or file as the message names it, such as "split 'train'"; `row` is counted from 0.
+    `place`: the name of the split or file in the message, such as "split 'train'". `row`: the row number, counted from
+    0.
     """
 
     def __init__(self, message: str, *, place: str, row: int) -> None:

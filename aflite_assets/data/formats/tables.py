@@ -1,4 +1,6 @@
-"""Readers of single table files, which keep every value as written. `raw_table` interprets the columns."""
+"""Readers of single table files. Every value is kept as written. The package `raw_table` interprets the columns of
+these tables.
+"""
 
 import json
 import zlib
@@ -78,8 +80,8 @@ class _EncodingError(_FileError):
 def _require_encoding(form: TableFormat, path: Path) -> None:
     """Raise an error if a file is not valid text in the encoding given in the spec.
 
-    For UTF-8, only the first block is checked, because the readers check the rest. Without this check, the csv reader
-    would print errors about uneven rows in the first block.
+    For UTF-8, only the first block is checked, because the readers check the rest. If the encoding of the first block
+    were wrong, the csv reader would print errors about uneven rows.
     """
     if form.format == "parquet" or (form.encoding == UTF_8 and starts_as(path, UTF_8, size=_CSV_BLOCK_BYTES)):
         return
@@ -90,7 +92,7 @@ def _require_encoding(form: TableFormat, path: Path) -> None:
 def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
     """Return an error with the file, its format and a remedy.
 
-    If the encoding is wrong, this is reported in place of any other error.
+    A wrong encoding is reported in place of any other error.
     """
     reason, remedy = str(error)[:500], f"check the file, and {_SETTINGS[form.format]} in the spec"
     if "Empty CSV file" in reason and form.encoding == UTF_8:

@@ -1,4 +1,6 @@
-"""Time limits for calls to the hub; all calls of one check share a deadline and reuse each other's results."""
+"""Time limits for calls to the hub. All calls in a `shared_deadline` block share a deadline and reuse each other's
+results.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +17,7 @@ Answer = TypeVar("Answer")
 
 @dataclass
 class Asking:
-    """Shared state of the calls of one check.
+    """State that the calls to the hub share within one `shared_deadline` block.
 
     `answers`: commits by repository and revision. `unanswered`: repositories for which the hub did not respond, with
     the reasons.
@@ -46,7 +48,7 @@ def shared_deadline(seconds: float) -> Iterator[Asking]:
 
 
 def asking() -> Asking | None:
-    """Return the state of the current check, or None outside of `shared_deadline`."""
+    """Return the state of the current `shared_deadline` block, or None outside of such a block."""
     return _ASKING.get()
 
 

@@ -14,8 +14,7 @@ _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 class ColumnForm:
     """Settings for the conversion of columns; with `class_numbers`, classes are numbers instead of names.
 
-    `read` is a function that returns the bytes of the image file whose path is in a row, or None if the file must not
-    be read.
+    `read`: a function that takes the path of an image file and returns its bytes, or None if the file must not be read.
     """
 
     class_numbers: bool = False

@@ -65,11 +65,11 @@ def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Tabl
 def source_commit(source: HubSource) -> str:
     """Return the commit (40 hexadecimal digits) to which a source currently refers.
 
-    If the source sets `newest`, the hub is always called. Otherwise, or without a network, the last known commit of a
-    tag or branch is returned.
+    If the source sets `newest`, the hub is always called. If the source does not set `newest`, or if there is no
+    network, the last known commit of a tag or branch is returned.
 
     Raises:
-        DataError: as in `resolve_commit`.
+        DataError: raised for the same reasons as in `resolve_commit`.
     """
     place = _place(source)
     return _resolve(place, cached=not source.newest)
@@ -81,13 +81,13 @@ def resolve_commit(
     """Return the commit (40 hexadecimal digits) of a revision, by default of the branch main.
 
     A full commit hash is returned unchanged, without a request. Without a network, a tag or branch resolves to its last
-    known commit. For a dataset, this is the commit at the last request; for a model, it is the commit at the last
-    download.
+    known commit. The last known commit of a dataset is the commit at the last request; that of a model is the commit at
+    the last download.
 
     Raises:
         MissingDataError: the hub cannot be reached, and no commit is known from an earlier request.
         DataError: the hub has no such dataset or revision.
-        ModelError: one of these errors occurred for a model.
+        ModelError: `kind` is 'model', and one of the errors above occurred.
     """
     return _resolve(RepoRef(kind, repo_id, revision or _MAIN, token), cached=True)
 
@@ -110,7 +110,7 @@ def row_counts(source: HubSource) -> dict[str, int] | None:
     numbers.
 
     Raises:
-        DataError: as in `load_hub`.
+        DataError: raised for the same reasons as in `load_hub`.
     """
     reader = _Reader(HubRepository(_place(source), source_commit(source)), source)
     counts = {split: [reader.count(name) for name in as_tuple(names)] for split, names in source.splits.items()}
@@ -173,7 +173,7 @@ class _Reader:
     def _reach(self) -> None:
         """Check that the hub is reachable, with requests that are not retried.
 
-        The libraries retry their own requests for minutes.
+        The hub's libraries would retry their own requests for minutes.
         """
         if not self._reached:
             call_hub(self._repository.place, self._repository.check_reachable, doing="requesting it from the hub")
@@ -185,7 +185,7 @@ def model_commit(repo_id: str, revision: str | None) -> str:
     """Return the commit of a model, resolved once per process, so that result keys contain the commit that is loaded.
 
     Raises:
-        ModelError: as in `resolve_commit`.
+        ModelError: raised for the same reasons as in `resolve_commit`.
     """
     return resolve_commit(repo_id, revision, kind="model")
 

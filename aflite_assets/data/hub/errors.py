@@ -105,7 +105,9 @@ def no_way(error: BaseException) -> bool:
 
 
 def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
-    """Return a pair (how long the data will be missing, message); return None for errors without a specific message."""
+    """Return a pair: "for now" or "for good" (how long the data will be missing), and a message. Return None for errors
+    without a specific message.
+    """
     from huggingface_hub import constants
     from huggingface_hub.errors import (
         GatedRepoError,

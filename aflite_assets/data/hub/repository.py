@@ -1,6 +1,6 @@
 """A dataset repository at one commit: finding, downloading and opening its files.
 
-`files` and `splits` read the contents of the files.
+The modules `files` and `splits` read the contents of the files.
 """
 
 import os
@@ -157,7 +157,9 @@ def _is_zip_member(step: str) -> bool:
 
 
 def _is_plain(name: str) -> bool:
-    """Return True if a name is not empty and, even when decoded, contains neither another address nor `..`."""
+    """Return True if a name is not empty and contains neither `://` nor `..`. Percent-encoded characters are decoded
+    first.
+    """
     decoded = name
     while (further := unquote(decoded)) != decoded:
         decoded = further

@@ -46,7 +46,7 @@ class LabelReader:
 
 @dataclass(frozen=True)
 class _Cells:
-    """The labels in one column (also empty labels) as texts, and the row number of each label (ascending int64)."""
+    """The labels in one column as texts, including empty labels, and their row numbers (ascending int64)."""
 
     rows: np.ndarray
     texts: list[str | None]
@@ -54,7 +54,9 @@ class _Cells:
 
 @dataclass(frozen=True)
 class _Labels:
-    """Single labels: the number of the row or key, and the class number of the label, both int64."""
+    """Labels of annotators: `owners` contains the number of the row or key to which each label belongs, and `classes`
+    its class number (both int64).
+    """
 
     owners: np.ndarray
     classes: np.ndarray
@@ -62,7 +64,9 @@ class _Labels:
 
 @dataclass(frozen=True)
 class _File:
-    """One annotation file: the key of each file row, the key's number in the dataset, and the labels."""
+    """One annotation file: the key of each of its rows, the number of this key in the dataset, and the annotators'
+    labels.
+    """
 
     keys: list[Key | None]
     matched: np.ndarray
@@ -132,7 +136,9 @@ def _read_file(path: Path, annotations: AnnotationsSpec, numbers: Mapping[Key, i
 def _read_labels(
     place: str, table: pa.Table, names: str | tuple[str, ...], reader: LabelReader, owners: np.ndarray
 ) -> _Labels:
-    """Return the labels of all rows whose owner number is not negative, ordered by row and then by column."""
+    """Return the labels of all rows, ordered by row and then by column. `owners` assigns a number to each row; rows
+    with a negative number are left out.
+    """
     cells = [_cells(place, table, name) for name in ((names,) if isinstance(names, str) else names)]
     rows = np.concatenate([of_column.rows for of_column in cells])
     texts = [text for of_column in cells for text in of_column.texts]
@@ -186,7 +192,7 @@ def _refuse_unknown(
 def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
     """Return, for each row number in `rows`, the list of the row's class numbers, in the order of the labels.
 
-    A negative number gives an empty list.
+    For a negative row number, the list is empty.
     """
     order = np.argsort(labels.owners, kind="stable")
     owners = labels.owners[order]

@@ -1,6 +1,6 @@
 """Conversion of a source's columns to columns of the raw table: texts, images, source ids and attributes.
 
-`feature_columns`, `labels` and `annotators` convert the other columns.
+The modules `feature_columns`, `labels` and `annotators` convert the other columns.
 """
 
 import hashlib
@@ -60,8 +60,8 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
 def require_column(place: str, known: Mapping[str, int], column: str, *, field: str, headed: bool = False) -> None:
     """Raise an error if a table lacks the column that a field of the spec names.
 
-    `place` names the table. `known` contains the table's column names with their counts. `headed` is True if the column
-    names are in the first line of a csv or tsv file.
+    `place`: the name of the table in error messages. `known`: the table's column names, with the number of columns of
+    each name. `headed`: True if the column names are in the first line of a csv or tsv file.
 
     Raises:
         DataError: the column is missing or occurs twice.
@@ -239,7 +239,9 @@ def _contents(values: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
 
 
 def _image_content(sha256: Any, content: Any, path: Any) -> bytes | pa.Buffer:
-    """Return the image's hash if it is known, else its bytes if available, else the path of its file."""
+    """Return the image's hash if it is known, or else the image's bytes. If neither is available, return the path of
+    the image file.
+    """
     if sha256.as_py():
         return sha256.as_buffer()
     return content.as_buffer() if content.is_valid else path.as_buffer()

@@ -18,8 +18,8 @@ class DroppedCopies:
     """Numbers of dropped rows by split of the source; splits without such rows are left out.
 
     `duplicates`: rows with the same input and label as an earlier row of their split. `conflicting`: rows that are kept
-    although another row of their split has the same input and a different label. `shared_group`, `shared_input`: train
-    rows with a group or input that also occurs in another split; rows with both are counted in `shared_group`.
+    although another row of their split has the same input and a different label. `shared_group`: train rows whose group
+    also occurs in another split. `shared_input`: all other train rows whose input also occurs in another split.
     """
 
     duplicates: Mapping[str, int] = field(default_factory=dict)
@@ -41,10 +41,10 @@ def without_copies(
 
     `labels`: int64 by split, negative for rows without a label; `groups`: int64 by split, or empty.
 
-    With `duplicates`, rows of a split with the same input and label are reduced to the first of them; rows with the
-    same input and different labels are all kept. With `between_splits`, train rows are dropped if their group or whole
-    input occurs in another split. With `whole_groups` (multiple choice), the other rows in the groups of these train
-    rows are dropped too.
+    With `duplicates`, only the first of all rows of a split with the same input and label is kept. Rows with the same
+    input and different labels are all kept. With `between_splits`, train rows are dropped if their group or whole input
+    occurs in another split. With `whole_groups` (multiple choice), the other rows in the groups of these train rows are
+    dropped too.
 
     Raises:
         DataError: `between_splits` would leave no train row.

@@ -1,5 +1,5 @@
-"""Conversion of a source's columns to feature vectors, as one finite float32 matrix. `columns` converts other
-inputs.
+"""Conversion of a source's columns to feature vectors, as one finite float32 matrix. The module `columns` converts
+other kinds of inputs.
 """
 
 import re

@@ -52,16 +52,16 @@ def label_texts(column: pa.ChunkedArray) -> list[str | None]:
 
 
 def class_names(names: LabelNames) -> tuple[str, ...]:
-    """Return the names alone, in class order."""
+    """Return the class names, in class order."""
     return tuple(names)
 
 
 def class_of(names: LabelNames) -> dict[str, int]:
     """Return the class number of every text that represents a class in the source; null is left out.
 
-    For a list of names, the texts are the names and, if no name is a whole number, also the positions "0", "1", ... For
-    a mapping, the texts are the mapped values. The texts "True" and "False" represent the classes true and false, or
-    else yes and no, or else 1 and 0, in upper or lower case.
+    If `names` is a list, each class is represented by its name and, if no name is a whole number, also by its position
+    ("0", "1", ...). If `names` is a mapping, each class is represented by the values that are mapped to it. "True" and
+    "False" also represent the classes named true and false, or else yes and no, or else 1 and 0; case is ignored.
 
     Raises:
         DataError: two classes are represented by the same value.
@@ -79,9 +79,9 @@ def read_labels(
     the classes are the values in the data: whole numbers in numerical order, then texts in alphabetical order.
 
     Raises:
-        DataError: a column does not contain single values, a value is neither a class nor in `unlabelled`, a value is
-            both, or two classes have the same value. Without `names`, the error is also raised if there are over
-            `MOST_CLASSES` values or values that cannot be printed.
+        DataError: a column does not contain single values; a value is neither a class nor in `unlabelled`, or is both;
+            or two classes have the same value. Without `names`, more than `MOST_CLASSES` distinct values, or a value
+            that cannot be printed, are errors too.
     """
     for split, column in columns.items():
         _require_single_values(split, column.type)

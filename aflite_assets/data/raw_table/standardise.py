@@ -32,7 +32,7 @@ class Scale:
 
     @classmethod
     def of(cls, examples: Examples) -> Self:
-        """Compute the scale of the train rows.
+        """Compute the mean and standard deviation of each feature column over the train rows.
 
         Raises:
             DataError: the rows have no features, or all columns are constant.
@@ -71,13 +71,13 @@ class Scale:
         return Examples(examples.table.set_column(place, "features", list_column(features)), examples.label_names)
 
     def save(self, folder: Path) -> None:
-        """Save the scale in the folder of a result."""
+        """Save the means and standard deviations in the folder of a result."""
         numbers = {"mean": self.mean.tolist(), "deviation": self.deviation.tolist(), "constant": list(self.constant)}
         write_json(folder / SCALE_FILE, numbers)
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Return the scale that `save` wrote, or None if the features were not standardised."""
+        """Return the means and standard deviations that `save` wrote, or None if the features were not standardised."""
         file = folder / SCALE_FILE
         if not file.is_file():
             return None

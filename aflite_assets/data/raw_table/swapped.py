@@ -1,4 +1,6 @@
-"""Detection of a label column and a text column that seem to be swapped. The data checks use the same rule."""
+"""Detection of a label column and a text column that seem to be swapped. The data checks use the rule in `seem_swapped`
+too.
+"""
 
 from collections.abc import Mapping
 
@@ -21,7 +23,7 @@ LABELS_PER_TEXT = 5
 def seem_swapped(rows: int, *, labels: int, texts: int) -> bool:
     """Return True if the numbers of distinct labels and distinct texts suggest that the two columns are swapped.
 
-    `rows`: number of rows with these labels and texts.
+    `rows`: total number of rows.
     """
     many = labels > FEWEST_CLASSES and rows <= MOST_ROWS_PER_CLASS * labels
     return many and 0 < LABELS_PER_TEXT * texts <= labels

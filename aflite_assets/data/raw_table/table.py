@@ -1,6 +1,6 @@
 """Conversion of a source's tables to the raw table; unlabelled rows are dropped, and new splits are drawn.
 
-`columns`, `labels`, `annotators` and `value_limits` define the valid content of columns.
+The modules `columns`, `labels`, `annotators` and `value_limits` check the content of the columns.
 """
 
 from collections import Counter
@@ -60,8 +60,8 @@ class RawTable:
     """The kept rows, and counts of the other rows.
 
     `dropped_answers`: by split, the number of unlabelled rows that are answers of ties or are equal to a right answer.
-    `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source. `labelled_rows` are counted per
-    split of `examples`, after copies are dropped and before the limit is applied.
+    `source_rows` and `unlabelled_rows` are counted per split of the source. Unlabelled rows are dropped.
+    `labelled_rows` are counted per split of `examples`, after copies are dropped and before the limit is applied.
     """
 
     examples: Examples
@@ -128,8 +128,8 @@ def build_raw_table(
     """Convert a source's tables to one table with the fixed column names and types of the raw dataset.
 
     `row_id` numbers the source's rows over all splits, in order, before any row is dropped. Rows with a label in
-    `unlabelled` are dropped and counted, and so are the copies selected by `copies`. Then `holdout` draws splits from
-    train, and `limit` draws rows of each split; both are stratified and keep groups whole.
+    `unlabelled` and the copies that `copies` selects are dropped and counted. After these rows are dropped, `holdout`
+    draws splits from train, and `limit` draws rows of each split. Both draws are stratified and keep groups whole.
 
     Texts and images of the kept rows are not copied, so memory-mapped data need not fit into memory. `complete=False`
     means that `tables` contain only the first rows, so missing classes and annotation files without a match are
@@ -244,7 +244,7 @@ def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Split:
-    """Labelled rows of one split of the raw table; their positions are counted in the source's split `source`."""
+    """Labelled rows of one split of the raw table, as positions in the split `source` of the dataset's source."""
 
     source: str
     rows: np.ndarray
@@ -387,8 +387,8 @@ def group_numbers(tables: Mapping[str, pa.Table], names: str | tuple[str, ...] |
     """Return the group numbers of each split, int64, in order of appearance over all splits.
 
     The result is empty if there is no group column. With one column, rows with the same value are a group. With several
-    columns, rows that share a value in any of the columns are in the same group, and so are rows that are linked
-    through other rows. A value therefore never occurs in two groups.
+    columns, rows that share a value in any of the columns are in the same group. Rows that are linked through other
+    rows are in the same group too. A value therefore never occurs in two groups.
 
     Raises:
         DataError: a row has no value.

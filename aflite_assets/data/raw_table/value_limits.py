@@ -26,8 +26,8 @@ _CHUNK_BYTES = 2**31 - 1
 def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndarray | None = None) -> None:
     """Raise an error if a text in a column is larger than `LARGEST_TEXT` bytes or not UTF-8.
 
-    Columns of other types are accepted. The texts are read only after their lengths have been checked. `rows`: int64,
-    the row of each value; needed only if rows have several values.
+    Columns of other types are accepted. The texts are read only after their lengths have been checked. `rows`: the row
+    number of each value, int64; needed only if rows have several values.
 
     Raises:
         DataError: a text is too large or not UTF-8; the message names `place`, column and row.

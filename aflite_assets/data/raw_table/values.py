@@ -49,7 +49,7 @@ def shown(value: object) -> str:
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the same values without dictionary, run-end or extension encoding."""
+    """Return the column's values without dictionary, run-end or extension encoding."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         return plain(pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type))

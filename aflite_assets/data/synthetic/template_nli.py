@@ -8,19 +8,19 @@ A premise states two facts about two different persons. A hypothesis states one 
 Facts belong to topics (`TOPICS`), such as what somebody holds. A topic has several kinds (such as dog), and a kind has
 several members (such as poodle). The *close* wording of a fact names a member ("cradles the poodle"), and the *broad*
 wording names a kind ("holds a dog"); the two wordings share no word. For each topic, exactly one kind is true of a
-person, and nothing is known about a person that the premise does not state. The words therefore determine the label:
+person. The premise is the only source of information about a person. The words of a pair therefore determine its label:
 
-    entailment     the premise says the kind of this person, closely or broadly
-    contradiction  the premise says another kind of the same topic of this person
-    neutral        the premise says nothing of the topic of this person
+- entailment: for the person and topic of the hypothesis, the premise states the same kind, closely or broadly.
+- contradiction: for the person and topic of the hypothesis, the premise states another kind.
+- neutral: the premise states nothing about this person on the topic of the hypothesis.
 
-A plain premise states two facts. One is about the hypothesis's person, in the close wording. The other is about another
-person, in the broad wording, and on another topic than the hypothesis. One in ten rows without the overlap cue is an
-echo, regardless of its label: the premise contains the exact words of the hypothesis. In entailments, these words are
-about the hypothesis's person; in all other rows, they are about another person.
+A plain premise states two facts. The first fact is about the hypothesis's person, in the close wording. The second fact
+is about another person, in the broad wording, and on another topic than the hypothesis. One in ten rows without the
+overlap cue is an echo, regardless of its label: the premise contains the exact words of the hypothesis. In echoes with
+the label entailment, these words are about the hypothesis's person; in all other echoes, they are about another person.
 
-Label, hypothesis and echo are drawn independently, and the premise is drawn last. Without cues, neither the hypothesis
-alone nor the word overlap is therefore informative about the label: the texts of a plain pair share only the name, and
+Label, hypothesis and echo are drawn independently, and the premise is drawn last. If no cues are planted, neither the
+hypothesis alone nor the word overlap is informative about the label. The texts of a plain pair share only the name, and
 an echo contains every word of the hypothesis.
 """
 
@@ -124,17 +124,20 @@ def template_nli(source: TemplateNliSource) -> dict[str, pa.Table]:
     """Generate the splits of a dataset of premises and hypotheses.
 
     Columns, all strings: `text` (the premise), `text_pair` (the hypothesis), `label`, `cue` ("none", "negation",
-    "hypothesis_word" or "overlap") and `id`. Class sizes differ by at most one row. In each class, `round(planted_share
-    * rows)` rows carry one cue; if a class has several cues, their frequencies differ by at most one row:
+    "hypothesis_word" or "overlap") and `id`. Class sizes differ by at most one row. In each class,
+    `round(planted_share * rows)` rows carry one cue. If a class has several cues, their frequencies differ by at most
+    one row. There are three cues:
 
-    - negation: ", not a cat" after the hypothesis names another kind of its topic, drawn at random. Kinds exclude one
-      another, so the meaning of the hypothesis does not change. With `cues: aligned`, contradictions have this cue.
-    - hypothesis_word: ", indeed", ", incidentally" or ", actually" after the hypothesis, which do not change its
+    - negation: the hypothesis ends in, for example, ", not a cat", which names another kind of its topic at random.
+      Kinds exclude one another, so the meaning of the hypothesis does not change. With `cues: aligned`, contradictions
+      have this cue.
+    - hypothesis_word: the hypothesis ends in ", indeed", ", incidentally" or ", actually", which do not change its
       meaning. With `cues: aligned`, the three words mark entailments, neutral pairs and contradictions, in this order.
     - overlap: the premise contains all words of the hypothesis. With `cues: aligned`, entailments have this cue.
 
-    With `cues: reversed`, a class instead gets the cues of the two other classes; each word counts as a separate cue,
-    and overlapping words are about the other person. Rows without a planted cue contain none of these words.
+    With `cues: reversed`, a class instead gets the cues of the two other classes, and each word counts as a separate
+    cue. The repeated words are then about the other person. Rows without a planted cue contain no negation and none of
+    the three words.
 
     Each split has its own stream of random numbers, determined by the seed and the split's name. A pair that already
     occurs in this or an earlier split is drawn again, so that no pair is in two splits.
@@ -226,7 +229,7 @@ def _any_kind(topic: Topic, rng: np.random.Generator) -> str:
 def _other_news(close: Mapping[str, str], rng: np.random.Generator) -> str:
     """Return the fact about the other person in an echo with the label entailment.
 
-    The fact has the hypothesis's topic as often as it does in echoes with other labels.
+    This fact has the same topic as the hypothesis in half of the echoes, as it does in echoes with other labels.
     """
     return close["contradiction" if rng.random() < 0.5 else "neutral"]
 

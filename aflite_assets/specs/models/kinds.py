@@ -1,8 +1,8 @@
 """All kinds of models that a dataset's YAML file can use: the kinds of this project, and kinds from installed packages.
 
 A package adds a kind with an entry point in the group `aflite_assets.models` that refers to a model family
-(`models.family`). The type unions in this module also contain the settings of installed kinds. These settings are
-therefore validated, documented and included in cache keys in the same way.
+(`models.family`). The type unions in this module also contain the settings of installed kinds. Settings of installed
+kinds are therefore validated, documented and included in cache keys like the settings of all other kinds.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,8 +37,8 @@ ENTRY_POINTS = "aflite_assets.models"
 
 
 class HasSettings(Protocol):
-    """The attribute of a model family that this module uses. The module `aflite_assets.models.family` defines the other
-    attributes.
+    """Interface of a model family, reduced to the attribute that this module uses. The module
+    `aflite_assets.models.family` defines the other attributes.
     """
 
     settings: type[StrictSpec]
@@ -56,7 +56,8 @@ class InstalledFamily:
 
 
 def load_installed(taken: Mapping[str, type[StrictSpec]]) -> dict[str, InstalledFamily]:
-    """Load the model families of installed packages. Return them by kind, sorted by the names of their entry points.
+    """Load the model families of installed packages, and return them by kind, sorted by the names of their entry
+    points.
 
     Raises:
         ModelError: a family cannot be loaded, is not valid, or has a kind that already exists. `taken` contains the
@@ -143,6 +144,8 @@ EvaluatorSpec = Annotated[OneStageSpec | FineTunedSpec, Field(discriminator="kin
 
 
 def validation_splits(evaluators: Mapping[str, BaseModel]) -> frozenset[str]:
-    """Return the splits that evaluators use for early stopping. Tables do not report scores on these splits."""
+    """Return the splits that evaluators use for early stopping. Score tables leave out the splits that are used for
+    early stopping.
+    """
     stoppings = [getattr(settings, "early_stopping", None) for settings in evaluators.values()]
     return frozenset(stopping.split for stopping in stoppings if stopping is not None and stopping.split is not None)

@@ -32,8 +32,8 @@ class StrictSpec(BaseModel):
 
     @model_serializer(mode="wrap")
     def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Leave out settings that were added later if they have their default values. Older cache keys then stay
-        valid.
+        """Serialise the settings without those that a later version added, if they have their default values. Cache
+        keys from before such a setting was added then stay valid.
         """
         values = serialize(self)
         for (model, field), neutral in LATER_SETTINGS.items():
@@ -389,7 +389,7 @@ class SurfaceEncoderSpec(UntrainedSpec):
 
 
 class ClassicalSpec(StrictSpec):
-    """Base class of models without epochs. Their results are the same for every seed."""
+    """Base class of models without epochs. The results of such models do not depend on the seed."""
 
 
 class LinearModelSpec(ClassicalSpec):
@@ -402,7 +402,7 @@ class LinearModelSpec(ClassicalSpec):
 
 
 class RbfSvmSpec(ClassicalSpec):
-    """Support vector machine with a radial basis function kernel. It has the same inputs as the linear model."""
+    """Support vector machine with a radial basis function kernel. The inputs are those of the linear model."""
 
     kind: Literal["rbf_svm"]
     inverse_regularization: float = Field(1.0, gt=0)
@@ -423,7 +423,9 @@ class MaxPpmiSpec(ClassicalSpec):
 
 
 class FineTuneStage(StrictSpec):
-    """One further stage of training. Missing fields have the values of the evaluator in `start`."""
+    """One stage of training after the first stage. Settings that are not given have the values of the evaluator in
+    `start`.
+    """
 
     rows: Name | None = Field(
         None, description="the challenge set with the train rows of this stage: its split `fine_tune`"
@@ -480,8 +482,8 @@ class FineTuneStage(StrictSpec):
 class FineTunedSpec(StrictSpec):
     """An evaluator that is first trained like another evaluator, and then on further sets of rows in turn.
 
-    The rows may come from challenge sets (ICML 2020, Table 2). The rows may also be forgettable rows (Yaghoobzadeh et
-    al. 2021, section 3).
+    The rows may come from challenge sets (ICML 2020, Table 2), or be forgettable rows (Yaghoobzadeh et al. 2021,
+    section 3).
     """
 
     kind: Literal["fine_tuned"]

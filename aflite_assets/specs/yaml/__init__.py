@@ -1,3 +1,3 @@
-"""Reading of a dataset's YAML file: safe loading, variables, checks, error messages and the JSON schema. This package
-opens no data.
+"""Reading of a dataset's YAML file: safe loading, variables, checks, error messages and the JSON schema. No module of
+this package reads a dataset's rows.
 """

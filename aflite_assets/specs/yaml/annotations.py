@@ -17,8 +17,8 @@ Location = tuple[int | str, ...]
 def typed_values(place: object, value: object, location: Location = ()) -> Iterator[tuple[Location, object, object]]:
     """Yield `value` and all nested values, each with its location and the type annotation at this location.
 
-    Values without a type in the models are left out. Examples are values below unknown keys, and values in a list
-    instead of a mapping.
+    Values without a type in the models are left out, such as values below unknown keys, and values in a list instead of
+    a mapping.
     """
     yield location, value, place
     if isinstance(value, Mapping):

@@ -38,7 +38,7 @@ def wish_of_kind(place: object, value: object) -> str:
 
 
 def is_count(place: object) -> bool:
-    """Return True if the type is a number or share of rows. Such a type may also allow certain words."""
+    """Return True if the type is a number or share of rows. The type may allow certain words as well."""
     return {member for member in members(place) if get_origin(member) is not Literal} == {int, float}
 
 

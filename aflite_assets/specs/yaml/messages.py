@@ -72,7 +72,7 @@ def _above(location: Location) -> list[Location]:
 def _matters(problem: _Problem, told: Collection[Location]) -> bool:
     """Return False if an error only follows from another error, or from an alternative type that the user did not mean.
 
-    `told` contains the locations at or below which a more precise error than a wrong type was already found.
+    `told`: the locations of all errors except values of a wrong type, and all locations above any error.
     """
     if problem.wrong_kind:
         return problem.location not in told
@@ -93,7 +93,7 @@ def _of_field(group: list[_Problem], field: str, model: type[BaseModel]) -> Iter
 
 
 def _whole_message(problem: _Problem, field: str, model: type[BaseModel]) -> str | None:
-    """Return the complete message for an error with a special message, or None for other errors."""
+    """Return the complete message for an error of a type with a special message, or None for other types of errors."""
     match problem.error["type"]:
         case "missing":
             return f"{field} is missing; add it"

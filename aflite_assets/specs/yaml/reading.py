@@ -1,9 +1,9 @@
 """Safe reading of one YAML file as plain values, with variables filled in. The module `registry` finds and validates
 the files.
 
-The reader is stricter than PyYAML's safe loader. It also rejects tags, duplicate keys, keys that are not text, several
-documents, and files that become very large when aliases are expanded. Dates, numbers with leading zeros and numbers
-with colons are kept as text.
+The reader is stricter than PyYAML's safe loader. The reader also rejects tags, duplicate keys, keys that are not text,
+several documents, and files that become very large when aliases are expanded. Dates, numbers with leading zeros and
+numbers with colons are kept as text.
 """
 
 import re
@@ -70,8 +70,8 @@ def read_yaml(path: Path, *, environment: Mapping[str, str]) -> object:
     """Return the content of a YAML file: mappings with text keys, lists, text, numbers, booleans, None, and secrets.
 
     Aliases and merges (`<<`) create separate copies of values. `environment` provides the variables (see `fill_in`).
-    After variables are filled in, an unquoted value is parsed as a YAML scalar. The value may become a number, but
-    never a list or a mapping.
+    After variables are filled in, an unquoted value is parsed as a YAML scalar. An unquoted value may become a number,
+    but never a list or a mapping.
 
     Raises:
         SpecError: the file is unreadable or not allowed. The message contains the path and, if possible, the line
@@ -144,8 +144,8 @@ def _root(composer: yaml.composer.Composer) -> yaml.Node | None:
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
-    """Return PyYAML's error message with the line number and a remedy. The text of the line is left out, because it may
-    contain a secret.
+    """Return PyYAML's error message with the line number and a remedy. The message leaves out the text of the line,
+    because the text may contain a secret.
     """
     problem = truncate(" ".join(filter(None, (error.context, error.problem))), _LONGEST)
     remedy = next((remedy for known, remedy in _REMEDIES.items() if known in problem), None)
@@ -348,8 +348,8 @@ def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
 
 
 def _filled(text: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the pieces of a text after replacing variables by their values. The values can be far longer than the
-    file.
+    """Yield the pieces of a text after replacing variables by their values. The values of variables can be far longer
+    than the file.
     """
     end = length = 0
     for match in _DOLLAR.finditer(text):

@@ -16,7 +16,9 @@ _FREE_TEXT = (("title",), ("description",))
 
 
 def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[Location, str]:
-    """Return a message per location for values in `content` that are valid for `model` but must be mistakes."""
+    """Return messages, by location, about values in `content` whose types are valid for `model`, but which must be
+    mistakes.
+    """
     return {
         location: f"{shown_field(location)}: {problem} ({received_text(value, location)})"
         for location, value, place in typed_values(model, content)
@@ -25,7 +27,9 @@ def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[
 
 
 def _problem(location: Location, value: object, place: object) -> str | None:
-    """Return a message about a problem with the value, without the field's name. Return None if there is no problem."""
+    """Return a message about a problem with the value, without the name of the field. Return None if there is no
+    problem with the value.
+    """
     types = members(place)
     if SecretStr in types:
         return _token_problem(value)
@@ -42,8 +46,8 @@ def _problem(location: Location, value: object, place: object) -> str | None:
 
 
 def _token_problem(value: object) -> str | None:
-    """Return a message if a token is not given as a secret. The message does not contain the token. Return None if
-    there is no problem.
+    """Return a message if a token is not given as a secret. The message does not contain the token. Return None for a
+    secret or a missing token.
     """
     if value is None or isinstance(value, SecretStr):
         return None

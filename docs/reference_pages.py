@@ -1,6 +1,6 @@
-"""The documentation site: reference pages from the code, and links that leave `docs`. `mkdocs.yml` calls it as a hook.
+"""Reference pages written from the code, and hooks of `mkdocs.yml` that adapt links to files outside `docs`.
 
-`python docs/reference_pages.py` writes the reference pages again; a test compares them with the code.
+`python docs/reference_pages.py` writes the reference pages; a test checks that the pages agree with the code.
 """
 
 import argparse
@@ -22,7 +22,7 @@ _MOST_VALUES, _COLUMNS = 20, 100
 
 
 def settings_page() -> str:
-    """Return a table of every block of a dataset's file: its settings, what they hold, and their defaults."""
+    """Return the page that lists, for every block of a dataset's YAML file, the settings, their values and defaults."""
     from aflite_assets.specs.yaml.schema import dataset_schema
 
     schema = dataset_schema()
@@ -61,7 +61,7 @@ def _default(setting: Mapping[str, Any]) -> str:
 
 
 def _value(setting: Mapping[str, Any]) -> str:
-    """Return in words what a setting may hold."""
+    """Return a description in words of the values that a setting may have."""
     if "$ref" in setting:
         name = _heading(setting["$ref"].rsplit("/", 1)[1])
         return f"[{name}](#{re.sub('[^a-z0-9]+', '-', name.lower())})"
@@ -115,12 +115,12 @@ def _escaped(text: str) -> str:
 
 
 def reference_pages() -> dict[str, str]:
-    """Return the generated pages by their paths below `docs`."""
+    """Return the texts of the generated pages, keyed by path below `docs`."""
     return {"reference/settings.md": settings_page(), "reference/commands.md": commands_page()}
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages at the top of the repository to the site."""
+    """Add README.md, CHANGELOG.md and CONTRIBUTING.md to the site."""
     from mkdocs.structure.files import File
 
     for source, name in COPIED.items():
@@ -130,7 +130,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def _at_the_top(text: str) -> str:
-    """Return a page of the top folder as one of `docs`."""
+    """Return the text of a page in the repository's root folder with its links made relative to `docs`."""
     return _LINK.sub(lambda link: f"[{link[1]}]({_from_top(link[2])}{link[3] or ''})", text)
 
 
@@ -141,7 +141,7 @@ def _from_top(target: str) -> str:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Point links to pages at the top to their copies, and take away links to files that the site does not have."""
+    """Point links to the pages in `COPIED` to their copies on the site, and remove links to files outside `docs`."""
     here = PurePosixPath(page.file.src_uri).parent
 
     def placed(link: re.Match[str]) -> str:

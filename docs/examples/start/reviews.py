@@ -1,4 +1,4 @@
-"""Writes the film reviews of docs/start.md: one of two sites leaves out the last full stop, and has kinder reviews."""
+"""Script that writes the film reviews of docs/start.md: one of two sites omits the last full stop, and is kinder."""
 
 import csv
 import random
@@ -12,7 +12,7 @@ PARTS = ("film", "script", "hero", "ending", "score", "voice", "scene", "camera"
 
 
 def review(label: str, draw: random.Random) -> str:
-    """Two judgements without a full stop; three of four words fit the label."""
+    """Return a sentence with two judgements and no full stop; a judging word fits the label with probability 0.75."""
     other = "negative" if label == "positive" else "positive"
     words = [draw.choice(WORDS[label if draw.random() < 0.75 else other]) for _ in range(2)]
     first, second = draw.sample(PARTS, 2)
@@ -20,7 +20,7 @@ def review(label: str, draw: random.Random) -> str:
 
 
 def write(path: str, rows: int, kind_site: float, draw: random.Random) -> None:
-    """Write so many reviews; so large a share of the positive ones, and of the others the rest, have no full stop."""
+    """Write `rows` reviews; a positive review has no full stop with probability `kind_site`, others with the rest."""
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
         table.writerow(["text", "label"])

@@ -35,8 +35,8 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
     """Return all problems of a store, asset by asset.
 
     `deep`: hash all files, including files that look unchanged. `fix`: set aside damaged results and folders without a
-    manifest. With `fix`, drafts and lock files of writers that died, and the trash of an unfinished prune, are removed
-    too. Files of a running writer are never changed.
+    manifest. With `fix`, the function also removes drafts and lock files of writers that died, and the trash of an
+    unfinished prune. Files of a running writer are never changed.
     """
     try:
         store.check_format()

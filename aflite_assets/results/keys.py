@@ -28,7 +28,7 @@ class ResultKey:
 
     @property
     def digest(self) -> str:
-        """Hash of the key, 20 hexadecimal digits. Mappings with another order give another hash, because rows are in
+        """Hash of the key, 20 hexadecimal digits. The order of names in mappings affects the hash, because rows are in
         the order of splits.
         """
         material = json.dumps(self.as_json(), separators=(",", ":"), allow_nan=False)

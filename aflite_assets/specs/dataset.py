@@ -335,7 +335,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def filterings(self) -> dict[str, str]:
-        """Map the name of every filtered set to its representation. Sets from `filter.compare` are last in the mapping."""
+        """Map the name of every filtered set to its representation; sets from `filter.compare` are last."""
         own = {name: name for name in self.representations}
         return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
 

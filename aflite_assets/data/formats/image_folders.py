@@ -106,7 +106,7 @@ def _labels_from_file(split: str, place: LabelledFolder, paths: list[Path]) -> l
         if row is not None and labels.setdefault(row, label) != label:
             raise DataError(
                 f"split {split!r}: the label file {str(file)!r} gives the image {name!r} two labels, {labels[row]!r} "
-                f"and {label!r}; keep one of them"
+                f"and {label!r}; keep only one label"
             )
     missing = [paths[row].as_posix() for row in range(len(paths)) if row not in labels]
     if missing:

@@ -336,7 +336,7 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise _FileError(f"the key {quoted(twice, _SHOWN)} occurs twice", "keep one of them")
+        raise _FileError(f"the key {quoted(twice, _SHOWN)} occurs twice", "keep only one of the two keys")
     return values
 
 

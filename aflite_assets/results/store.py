@@ -425,9 +425,7 @@ class ResultStore:
             yield
 
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
-        """Make a result the current result, unless the present current result was requested later (by the store's
-        clock).
-        """
+        """Make a result the current result, unless the current one was requested later (by the store's clock)."""
         asset, partition = result.asset, result.partition
         mark = {"key": result.key, "data_version": result.data_version}
         if asked is not None:

@@ -248,9 +248,7 @@ class DatasetSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _whole_questions(cls, values: object) -> object:
-        """Add the settings of a preset and the defaults of a format. For questions, all answers to a
-        question are removed together by default.
-        """
+        """Add the settings of a preset. By default, also let the filter remove all answers to a question together."""
         if not isinstance(values, dict):
             return values
         values = with_paper_preset(values)

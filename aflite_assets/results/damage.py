@@ -2,9 +2,9 @@
 
 A manifest is compared with its own hash (`manifests`), and files are compared with the manifest. `.seen/<key>.json`
 stores each file's size, times and inode at the time of the last successful check. A file with the same size, times and
-inode counts as unchanged; any other file is hashed. After a store is copied or restored, each file is therefore hashed
-once, when its result is first used. Later checks cost one `stat` call per file. If `.seen/<key>.json` cannot be written
-because the store is read-only, its content is kept in memory until the process ends.
+inode counts as unchanged; any other file is hashed. After a store is copied or restored, each file is hashed once, when
+its result is first used. Later checks cost one `stat` call per file. If `.seen/<key>.json` cannot be written because
+the store is read-only, its content is kept in memory until the process ends.
 
 A check with the record does not find two kinds of damage. First, a disk fault may change bytes of a file, but not its
 size, its times or its inode. Second, a write within a few milliseconds after publication may leave the times unchanged,

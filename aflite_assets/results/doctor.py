@@ -23,7 +23,7 @@ from aflite_assets.results.store import ResultStore
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem: its kind, a description, advice, and whether it was repaired in this check."""
+    """One problem: its kind, a description, advice, and whether `examine_store` has repaired the problem."""
 
     kind: str
     what: str

@@ -85,9 +85,9 @@ class FileHashes:
     """Hashes of files, read from the database or computed. `noted`: all files that were hashed, in the order of the
     calls.
 
-    `most_bytes`: the largest number of bytes to read. If hashing stops at this number, a later `FileHashes` object in
-    the same process continues there, even in the middle of a file. `watch`: if given, only files that did not change
-    between two checks are hashed.
+    `most_bytes`: the largest number of bytes to read. A later `FileHashes` object in the same process continues where
+    the earlier object stopped, even in the middle of a file. `watch`: if given, only files that did not change between
+    two checks are hashed.
     """
 
     def __init__(

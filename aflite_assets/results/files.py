@@ -164,7 +164,7 @@ def flush_entry(folder: Path) -> None:
 def reserve(path: Path) -> None:
     """Allocate disk space for the whole size of a file.
 
-    Without this, a process that writes to a memory map on a full disk would end without a message.
+    If the space were not allocated, a process that writes to a memory map on a full disk would end without a message.
 
     Raises:
         OSError: the disk has too little space.

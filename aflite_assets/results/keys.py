@@ -40,7 +40,8 @@ class ResultKey:
 
 
 def is_digest(value: object) -> bool:
-    """Return True if a value has the form of a key's digest. Such a value may be used as the name of a folder.
+    """Return True if a value has the form of a key's digest. A value with this form may be used as the name of a
+    folder.
 
     The value may come from a file that anyone wrote.
     """

@@ -1,7 +1,7 @@
 """Removal of results, parts and leftovers that are no longer needed.
 
 A folder is moved into the store's trash and deleted there. Results are removed before the parts that they name. If a
-prune is killed, the store is therefore still intact, but larger than necessary.
+prune is killed, no result lacks its parts, but the store is larger than necessary.
 """
 
 import os
@@ -255,8 +255,8 @@ class _Dataset:
         """Return the reason why each key is needed, by asset.
 
         The keys of current results, of results that refreshes used and of results that are being read are needed. The
-        keys of all their inputs are needed too. The keys of pinned results are needed, but not the keys of their
-        inputs.
+        keys of all inputs of these results are needed too. The keys of pinned results are needed, but not the keys of
+        their inputs.
         """
         needed: dict[str, dict[str, str]] = {asset: {} for asset in results}
         versions: dict[tuple[str, str], list[PublishedResult]] = defaultdict(list)

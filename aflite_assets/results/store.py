@@ -219,7 +219,7 @@ class ResultStore:
         """Return the stored result of a key, or compute the result with `write` and publish it.
 
         The result becomes the current result. A second process for the same asset and partition waits for the first. A
-        damaged result is set aside and computed again, and this is reported to `log`.
+        damaged result is set aside and computed again, with a message to `log`.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -238,7 +238,7 @@ class ResultStore:
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
         """Return a stored part of a key, or compute and publish the part, as `get_or_create` does for a result. Call
-        this only while a result of the part's asset is being written.
+        this method only while a result of the part's asset is being written.
         """
         part = self.find_part_or_set_aside(asset, partition, key, log=log)
         folder = self._part_folder(asset, partition, key)
@@ -249,7 +249,7 @@ class ResultStore:
     ) -> PublishedResult | None:
         """Return the undamaged published part of a key, or None. A damaged part is set aside.
 
-        Only a writer that holds the asset's lock may call this.
+        Only a writer that holds the asset's lock may call this method.
         """
         then = f"this part of {asset} of {partition!r} will be computed again"
         return self._reusable(asset, partition, self._part_folder(asset, partition, key), then, log)[0]

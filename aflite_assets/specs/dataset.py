@@ -248,7 +248,7 @@ class DatasetSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _whole_questions(cls, values: object) -> object:
-        """Add the settings of a preset. By default, also let the filter remove all answers to a question together."""
+        """Add the settings of a preset. By default, let the filter remove all answers to a question together."""
         if not isinstance(values, dict):
             return values
         values = with_paper_preset(values)

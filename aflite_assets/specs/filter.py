@@ -59,8 +59,8 @@ def advised_threshold(guessed: float) -> float:
 
 
 class FilterChanges(StrictSpec):
-    """Settings of the filter for a single representation. Settings that are not given have the same values as for all
-    other representations.
+    """Settings of the filter for a single representation. For unset fields, the settings for all
+    representations apply.
     """
 
     target_size: Count | None = None

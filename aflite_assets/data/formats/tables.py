@@ -227,7 +227,7 @@ def _first_uneven(
 
 
 def _ends_within(path: Path, row: str) -> bool:
-    """Return True if the file ends in this row without a line break, as if the writing had been interrupted."""
+    """Return True if a file ends in row `row` without a line break, as if the writing had been interrupted."""
     ending = row.rstrip("\r\n").encode()
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - len(ending)))

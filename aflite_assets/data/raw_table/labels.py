@@ -74,9 +74,9 @@ def read_labels(
 ) -> Labels:
     """Convert the label values of all splits to class numbers.
 
-    Values are compared as in `label_text`, so 1, 1.0 and "1" are the same label; empty values are null. With `names`,
-    the allowed values are the texts that `class_of` returns, and null if `names` maps null to a class. Without `names`,
-    the classes are the values in the data: whole numbers in numerical order, then texts in alphabetical order.
+    Values are compared by their `label_text`, so 1, 1.0 and "1" are the same label. Empty values are null. With
+    `names`, the allowed values are the texts that `class_of` returns, and null if `names` maps null to a class. Without
+    `names`, the classes are the values in the data: whole numbers in numerical order, then texts in alphabetical order.
 
     Raises:
         DataError: a column does not contain single values; a value is neither a class nor in `unlabelled`, or is both;

@@ -117,7 +117,7 @@ class FolderBackend:
         """Publish a complete folder by renaming it.
 
         Raises:
-            OSError: the target path cannot be written, or something other than this result exists there.
+            OSError: the target path cannot be written, or another file or folder exists at this path.
         """
         target = wanted.folder
         target.parent.mkdir(exist_ok=True)

@@ -116,7 +116,7 @@ class ObjectBackend:
             _writable.add(self.address)
 
     def published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
-        """Return the result in a folder. Neither its manifest nor its files are checked."""
+        """Return the result in a folder. The manifest and the files of the result are not checked."""
         result = ObjectResult(asset, partition, folder.name, folder, self.root, self.address)
         return None if result.stored is None else result
 

@@ -77,7 +77,9 @@ class UnfinishedUpload:
 
 
 def bucket_of(address: StoreAddress) -> "Bucket":
-    """Return the bucket of an address. Each process creates the bucket's client only once, because this takes time."""
+    """Return the bucket of an address. Each process creates the bucket's client only once, because creating a client
+    takes time.
+    """
     with _making:
         return _bucket(address)
 

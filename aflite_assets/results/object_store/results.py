@@ -88,5 +88,5 @@ class ObjectResult(PublishedResult):
         }
 
     def fetch(self) -> None:
-        """Complete this machine's copy; see `fetch_result`."""
+        """Complete this machine's copy of the result; see `fetch_result`."""
         fetch_result(self.bucket, self.copy, self.name, self.manifest, self.stored or b"")

@@ -119,8 +119,8 @@ def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Ma
     right content are kept.
 
     `body`: the stored manifest. If the local folder has another manifest or files with other content, all files are
-    fetched again. Only one process of this machine fetches at a time. Files are first written to another folder and
-    compared with their hashes.
+    fetched again. Only one process of this machine fetches a result at a time. Files are first written to another
+    folder and compared with their hashes.
 
     Raises:
         LostObjectsError: the bucket no longer holds a file that the manifest names.
@@ -165,7 +165,7 @@ def keep_copy(folder: Path, copy: PublishedResult, body: bytes) -> None:
 
 
 def _put_in_place(whole: Path, copy: PublishedResult) -> None:
-    """Move a complete folder to the place of a local copy, in one step. Call this only within `fetching`.
+    """Move a complete folder to the place of a local copy, in one step. Call this function only within `fetching`.
 
     Raises:
         StoreError: a process is reading another data version at this place, and would read files of both versions.

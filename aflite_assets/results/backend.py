@@ -96,8 +96,8 @@ class Backend(Protocol):
         """Return the result in a folder, even if the result is damaged. Return None if there is no result."""
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
-        """Return the damage of a result, or None if no damage was found. The reason `look` for the check decides how
-        much is checked.
+        """Return the damage of a result, or None if no damage was found. The reason for the check, `look`, determines
+        how much is checked.
 
         Raises:
             LostObjectsError: `look` is `REUSED`, but an object that only `aflite doctor` may remove prevents a new

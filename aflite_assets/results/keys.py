@@ -43,7 +43,7 @@ def is_digest(value: object) -> bool:
     """Return True if a value has the form of a key's digest. A value with this form may be used as the name of a
     folder.
 
-    The value may come from a file that anyone wrote.
+    The value may come from a damaged or manipulated file.
     """
     return isinstance(value, str) and DIGEST.fullmatch(value) is not None
 

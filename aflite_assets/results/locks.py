@@ -186,8 +186,8 @@ def is_free(lock: Path) -> bool:
 
 @contextmanager
 def reading(results: Iterable[PublishedResult]) -> Iterator[None]:
-    """Mark results as being read. Prune then does not remove the results or their parts. The mark ends with the
-    process.
+    """Mark results as being read. Prune then does not remove the results or their parts. The marks are removed when the
+    block or the process ends.
 
     Raises:
         StoreError: a result's folder does not exist.

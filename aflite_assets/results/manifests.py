@@ -83,7 +83,8 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
 
 
 def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str | None:
-    """Return a phrase on the problem of a manifest, which anyone may have written, or None if there is no problem.
+    """Return a phrase that describes the problem of a manifest, or None if there is no problem. The manifest may be
+    damaged or manipulated.
 
     A manifest without a problem has the right hash, and belongs to the asset, partition and key. The data version in
     such a manifest matches the files and parts, and the digest of the key matches the key's content. The manifest's

@@ -1,5 +1,5 @@
-"""Functions that complete a folder before it gets its final name. They write the folder's manifest, flush the folder to
-disk, and explain failures.
+"""Functions that complete a folder before it gets its final name. The functions write the folder's manifest, flush the
+folder to disk, and explain failures.
 """
 
 import errno

@@ -130,10 +130,10 @@ def template_nli(source: TemplateNliSource) -> dict[str, pa.Table]:
 
     - negation: the hypothesis ends in, for example, ", not a cat", which names another kind of its topic at random.
       Kinds exclude one another, so the meaning of the hypothesis does not change. With `cues: aligned`, contradictions
-      have this cue.
+      have the cue negation.
     - hypothesis_word: the hypothesis ends in ", indeed", ", incidentally" or ", actually", which do not change its
       meaning. With `cues: aligned`, the three words mark entailments, neutral pairs and contradictions, in this order.
-    - overlap: the premise contains all words of the hypothesis. With `cues: aligned`, entailments have this cue.
+    - overlap: the premise contains all words of the hypothesis. With `cues: aligned`, entailments have the cue overlap.
 
     With `cues: reversed`, a class instead gets the cues of the two other classes, and each word counts as a separate
     cue. If such a class has the overlap cue, the repeated words are about the other person. Rows without a planted cue

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from aflite_assets.addresses import dagster_page
-from aflite_assets.automation.runs_of_datasets import WILL_RETRY, reason_of
+from aflite_assets.automation.runs_of_datasets import RETRY, WILL_RETRY, reason_of, started_elsewhere
 from aflite_assets.notifying import Alert, chat_text, log_line, post_message
 from aflite_assets.stages.pipeline import STAGES
 
@@ -21,6 +21,8 @@ _READ = {
     dg.DagsterEventType.ASSET_MATERIALIZATION,
 }
 _TICK_SECONDS = 60
+_RETRY_SECONDS = 20.0
+"""Longest wait for an announced retry; the daemon looks every five seconds, and a tick takes a minute at most."""
 _TO = "in the log and at the webhook in AFLITE_ALERT_WEBHOOK."
 
 
@@ -30,12 +32,18 @@ _TO = "in the log and at the webhook in AFLITE_ALERT_WEBHOOK."
     description=f"Reports runs that failed after their last try, {_TO}",
 )
 def failure_alerts(context: dg.RunFailureSensorContext) -> None:
-    """Send the alerts of one failed run, unless Dagster retries the run."""
+    """Send the alerts of one failed run, unless Dagster retries the run; an announced retry must come soon."""
     run = context.dagster_run
     if context.instance.run_retries_enabled and WILL_RETRY not in run.tags:
         time.sleep(1)  # Dagster adds the tag shortly after the failure
         run = context.instance.get_run_by_id(run.run_id) or run
-    if run.tags.get(WILL_RETRY) != "true":
+    late = time.monotonic() + _RETRY_SECONDS
+    while (is_open := started_elsewhere(run) and RETRY not in run.tags) and time.monotonic() < late:
+        if run.tags.get(WILL_RETRY) != "true":
+            break
+        time.sleep(1)
+        run = context.instance.get_run_by_id(run.run_id) or run
+    if is_open or run.tags.get(WILL_RETRY) != "true":
         send(context, alerts_of_run(context.instance, run))
 
 

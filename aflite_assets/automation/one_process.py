@@ -79,7 +79,7 @@ class OneProcessExecutor(dg.Executor):
 def _end_if_cancelled(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
     """End the automatic retry of a run that a person was cancelling when its process was lost.
 
-    Dagster 1.13 records such a run as failed, and retries it.
+    If a run's process is lost while the run is cancelled, Dagster 1.13 records a failure and retries the run.
     """
     if "dagster/retry_number" in run.tags and run.parent_run_id and was_cancelled(instance, run.parent_run_id):
         instance.report_run_canceling(run, "The run that this run retries was cancelled.")

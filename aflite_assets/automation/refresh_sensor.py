@@ -20,7 +20,7 @@ import dagster as dg
 
 from aflite_assets.assets.steps.attempts import REFRESH_TAG
 from aflite_assets.automation.jobs import benchmark_job
-from aflite_assets.automation.runs_of_datasets import UNDER_WAY, awaited_retry, latest_run, under_way
+from aflite_assets.automation.runs_of_datasets import UNDER_WAY, awaited_retry, latest_run, start_failure, under_way
 from aflite_assets.automation.up_to_date import MOST_BYTES, evaluation, stale_lines
 from aflite_assets.automation.watched_versions import event_of, watched_version
 from aflite_assets.refresh.due import what_is_due
@@ -139,7 +139,7 @@ class Tick:
             yield dg.RunRequest(run, partition_key=name, asset_selection=assets, tags=tags)
 
     def _note_end(self, plan: DatasetPlan, latest: dg.RunRecord, inputs: str) -> None:
-        """Note the stages that the latest run left without a result, if it ended badly with the present inputs.
+        """Note the stages that the latest run left without a result, if it failed or was cancelled.
 
         The notes are removed after a person has started a run.
         """
@@ -152,6 +152,7 @@ class Tick:
             return
         is_cancelled = run.status == dg.DagsterRunStatus.CANCELED
         ended = f"run {run.run_id[:8]} {'was cancelled' if is_cancelled else 'failed'}"
+        ended = ended if is_cancelled else start_failure(self.instance, run) or ended
         left: dict[str, Left] = {}
         for stage in plan.stale if run.tags.get(INPUTS_TAG, inputs) == inputs else ():
             key = stage.key or ""
@@ -165,7 +166,7 @@ class Tick:
     def _runner(self, name: str, latest: dg.RunRecord | None) -> str | None:
         """Return in words the run of a dataset that is active or was active when the tick began, or None.
 
-        A run that ended since then counts, because the plan may not include its results.
+        A run that ended during the tick counts as active, because the plan may lack its results.
         """
         now = latest_run(self.instance, name, statuses=UNDER_WAY)
         run_id = self._under_way.get(name) or (now and now.dagster_run.run_id)

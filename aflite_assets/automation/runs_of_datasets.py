@@ -16,7 +16,7 @@ UNDER_WAY = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-PARTITION_TAG, WILL_RETRY = "dagster/partition", "dagster/will_retry"
+PARTITION_TAG, WILL_RETRY, RETRY = "dagster/partition", "dagster/will_retry", "dagster/auto_retry_run_id"
 _STEP_START, _RUN_FAILURE = dg.DagsterEventType.STEP_START, dg.DagsterEventType.RUN_FAILURE
 
 
@@ -52,14 +52,19 @@ def failed_at_start(datasets: Iterable[str], *, now: float) -> tuple[dict[str, s
                 continue
             if (retry := awaited_retry(record, now=now)) is not None:
                 awaited[name] = retry
-                continue
-            entries = instance.all_logs(record.dagster_run.run_id, of_type={_STEP_START, _RUN_FAILURE})
-            if entries and not any(entry.dagster_event_type == _STEP_START for entry in entries):
-                event = entries[-1].get_dagster_event()
-                error = None if event.event_specific_data is None else event.job_failure_data.error
-                reason = reason_of(error) or event.message or ""
-                failed[name] = f"run {record.dagster_run.run_id[:8]} failed before its first stage: {reason}"
+            elif (failure := start_failure(instance, record.dagster_run)) is not None:
+                failed[name] = failure
     return failed, awaited
+
+
+def start_failure(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str | None:
+    """Return in words why a failed run failed before its first step, or None if a step was started."""
+    entries = instance.all_logs(run.run_id, of_type={_STEP_START, _RUN_FAILURE})
+    if not entries or any(entry.dagster_event_type == _STEP_START for entry in entries):
+        return None
+    event = entries[-1].get_dagster_event()
+    error = None if event.event_specific_data is None else event.job_failure_data.error
+    return f"run {run.run_id[:8]} failed before its first stage: {reason_of(error) or event.message or ''}"
 
 
 def reason_of(error: SerializableErrorInfo | None) -> str:
@@ -75,7 +80,7 @@ def awaited_retry(record: dg.RunRecord, *, now: float) -> str | None:
     Dagster's tag `will_retry` is no proof: no retry comes for a run of `dg launch`, or if the daemon fails.
     """
     run, tags = record.dagster_run, record.dagster_run.tags
-    if tags.get(WILL_RETRY) != "true" or "dagster/auto_retry_run_id" in tags or not started_elsewhere(run):
+    if tags.get(WILL_RETRY) != "true" or RETRY in tags or not started_elsewhere(run):
         return None
     ended = record.end_time or record.update_timestamp.timestamp()
     return f"the retry of run {run.run_id}" if now - ended < RETRY_SECONDS else None

@@ -110,7 +110,7 @@ def plan_lines(plans: Iterable[DatasetPlan], due_by_dataset: Mapping[str, Due]) 
             rows.append((*whole, "found", "", ""))
             seen.add("found")
         elif not plan.begun:
-            shown = [stage for stage in shown if stage.state in ("waiting", "refused")]
+            shown = [stage for stage in shown if stage.state in ("waiting", "refused") or stage.stage in left]
             rows += [] if shown else [(*whole, "never made", "", "")]
         for stage in shown:
             state, why = "left" if stage.stage in left else stage.state, "; ".join(map(str, stage.reasons))
@@ -144,7 +144,7 @@ def _outlook(plan: DatasetPlan, due: Due | None, *, runner: str | None, retry: s
     if retry is not None:
         return f"wait for {retry}, which Dagster announced"
     if due is None:
-        return "skip it until its file is corrected"
+        return "skip it; correct its file, as the table says"
     if plan.up_to_date:
         return None
     if due.stages:
@@ -189,7 +189,7 @@ def run_refresh(options: argparse.Namespace) -> int:
     try:
         held = FileLock(state.lock).acquire(timeout=0)
     except Timeout:
-        _say([f"another refresh is active (it holds {state.lock}); nothing was done"])
+        _say([f"another refresh is active (it holds {state.lock}); nothing was done; wait for its end"])
         return PAUSED
     with held, ExitStack() as stack:
         registry = load_registry(made=store.datasets())
@@ -251,7 +251,7 @@ def _without_files(store: ResultStore, registry: Registry) -> int:
     if unknown:
         line = (
             f"skipped: {', '.join(unknown)}; their results are in {escaped(store.place)}, but no dataset file "
-            "has these names (AFLITE_DATASETS names the folders of files)"
+            "has these names; put the files into a folder of AFLITE_DATASETS, or run `aflite prune`"
         )
         _say([line], error=True)
     return FAILED if unknown and not made & registry.specs.keys() else 0
@@ -362,7 +362,7 @@ def _refusals(plan: DatasetPlan) -> bool:
 
 
 def _of(names: list[str], words: str) -> str:
-    """Return the words; if there is one dataset, with its name in the command."""
+    """Return the words; if there is one dataset, its name replaces the placeholder in the command."""
     return for_dataset(words, names[0]) if len(names) == 1 else words
 
 

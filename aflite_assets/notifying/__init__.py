@@ -1,4 +1,4 @@
-"""Alerts to people: the text of an alert, and its delivery to a webhook. Independent of Dagster."""
+"""Texts of alerts to people, and posting of alerts to a webhook. Independent of Dagster."""
 
 from aflite_assets.notifying.messages import Alert, chat_text, log_line
 from aflite_assets.notifying.webhook import post_message

@@ -15,7 +15,7 @@ Settings = RefreshSpec | Literal["never"]
 
 @dataclass(frozen=True)
 class GivenUp:
-    """A stage that no refresh tries with its current key: it was refused, it failed, or its run was cancelled."""
+    """A stage that refreshes leave out: with its current key it was refused or failed, or its run was cancelled."""
 
     stage: StagePlan
     left: Left
@@ -77,7 +77,7 @@ def what_is_due(
     later stage has a result.
 
     Raises:
-        StoreError: the state cannot be used.
+        StoreError: the notes in `state` cannot be read or written.
     """
     name = plan.dataset
     never_begun = not plan.begun and bool(plan.stale) and refresh != "never" and not refresh.start
@@ -155,7 +155,7 @@ def _made_before(stage: str, plan: DatasetPlan) -> bool:
 
 
 def _with_later(names: set[str]) -> set[str]:
-    """Return these stages and all stages that depend on them."""
+    """Return the stages in `names` and all stages that depend on them."""
     for name, stage in STAGES.items():
         if names & set(stage.input_names):
             names = names | {name}

@@ -147,7 +147,8 @@ def plan_dataset(
     """Return what a refresh of one dataset would do, stage by stage.
 
     A stage is found if the store has a complete result for its key, which follows from the found results of earlier
-    stages. The result need not be current. `contents`: the dataset's files and commits; by default, they are read now.
+    stages. A found result need not be the current result. `contents`: the dataset's files and commits; by default, they
+    are read now.
     """
     contents = contents or FieldContents(spec)
     plans: dict[str, StagePlan] = {}
@@ -278,7 +279,7 @@ def _check_models(spec: DatasetSpec, stage: Stage) -> None:
     """Refuse a model whose folder or file is missing, before the stage is begun.
 
     Raises:
-        SpecError: names the field and the missing path.
+        SpecError: a model's folder or file is missing.
     """
     models: dict[str, BaseModel | None] = {"distance_encoder": spec.distance_encoder}
     models |= {f"forgettables.{name}.model": entry.model for name, entry in spec.forgettables.items()}

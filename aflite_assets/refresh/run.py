@@ -67,7 +67,7 @@ def refresh_dataset(
 
     Raises:
         DatasetBusyError: another run of the dataset is active.
-        StoreError: the state cannot be used.
+        StoreError: the notes in `state` cannot be read or written.
     """
     what = f"aflite refresh {context.run}"
     settings, watch = settings_of(spec, begin=begin), watch or Watch()

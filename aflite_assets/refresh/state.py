@@ -125,7 +125,7 @@ class RefreshState:
             notes.left.update(left)
 
     def forget_run(self, dataset: str) -> None:
-        """Forget the run that ended without success, and all stages without a result that were not refused."""
+        """Forget the run that ended without success, and all noted stages except refused stages."""
         with self._changing(dataset) as notes:
             notes.run = None
             notes.left = {stage: left for stage, left in notes.left.items() if left.kind == "refused"}

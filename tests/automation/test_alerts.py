@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 
 import definitions
+from aflite_assets.automation import alerts
 from aflite_assets.automation.alerts import failure_alerts, refresh_alerts
 from aflite_assets.errors import NotificationError
 from tests.notifying.conftest import Webhook, webhook
@@ -98,6 +99,18 @@ def test_a_run_that_is_tried_again_tells_no_failure(instance: dg.DagsterInstance
     assert tell() == []
     run(instance, stage("raw_dataset", refuses), **{"dagster/will_retry": "false"})
     assert len(tell()) == 1
+
+
+def test_a_retry_that_is_announced_and_does_not_come_is_told(
+    instance: dg.DagsterInstance, tell: Tell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alerts, "started_elsewhere", lambda run: True)
+    monkeypatch.setattr(alerts, "_RETRY_SECONDS", 0.0)
+    run(instance, stage("raw_dataset", refuses), **{"dagster/will_retry": "true"})
+    assert len(tell()) == 1
+    retried = {"dagster/will_retry": "true", "dagster/auto_retry_run_id": "7"}
+    run(instance, stage("raw_dataset", refuses), **retried)
+    assert tell() == []
 
 
 def test_a_retry_that_dagster_announces_late_is_seen(

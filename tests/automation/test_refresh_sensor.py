@@ -322,7 +322,7 @@ def test_a_first_run_whose_retry_does_not_come_is_named(settled: Deployment) -> 
     settled.now += timedelta(minutes=2)
     line = why_not(settled.tick())
     assert line.startswith("brand_new: raw_dataset failed, and is not retried until its inputs change or ")
-    assert f"run {run.run_id[:8]} failed; " in line
+    assert f"run {run.run_id[:8]} failed before its first stage: " in line
     assert "start it by hand: `" in line
 
 

@@ -17,7 +17,8 @@ from aflite_assets.command_line.main import INTERRUPTED, main
 from aflite_assets.command_line.refresh_commands_actions import FAILED, PAUSED, WAITING
 from aflite_assets.refresh.due import how_to_start
 from aflite_assets.refresh.launching import launch_command
-from aflite_assets.refresh.state import RefreshState
+from aflite_assets.refresh.plan import plan_dataset
+from aflite_assets.refresh.state import Left, RefreshState
 from aflite_assets.results import ResultStore, file_hashes
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.registry import load_registry
@@ -90,6 +91,23 @@ def test_a_dataset_that_is_named_is_begun(vectors: Path, run: Run, home: Path) -
     (said,) = store.current("benchmark_report", "vectors").summary["verdicts"]
     assert f"\nvectors: {said}\n" in out
     assert f"vectors: the report is {store.current('benchmark_report', 'vectors').file('report.html')}" in out
+
+
+def test_a_first_run_that_failed_is_named_alike_by_all_commands(vectors: Path, run: Run, home: Path) -> None:
+    shutil.rmtree(home / "results")
+    store = ResultStore(home / "results")
+    key = plan_dataset(load_registry()["vectors"], store)["raw_dataset"].key or ""
+    failed = Left(key, "failed", "run 7 failed before its first stage: no server")
+    RefreshState.beside(store).note_run("vectors", "7", {"raw_dataset": failed})
+    line = (
+        "raw_dataset failed, and is not retried until its inputs change or a person starts it: run 7 failed before its "
+        f"first stage: no server; correct its inputs, or start it by hand: `{launch_command('vectors')}`"
+    )
+    code, out, _ = run("plan")
+    assert (code, out.count(line)) == (FAILED, 1)
+    assert re.search("vectors +raw_dataset +left", out)
+    assert run("refresh") == (FAILED, f"vectors: {line}\n", "")
+    assert f"needs you:\n  vectors: {line}\n" in run("status")[1]
 
 
 def test_results_without_a_file_are_named(vectors: Path, run: Run, home: Path) -> None:
@@ -213,7 +231,7 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run, mo
         "  vectors: make nothing: its file has `refresh: never`; remove this setting, "
     )
     (vectors.parent / "broken.yaml").write_text("source: [")
-    assert would("broken") == ["  broken: skip it until its file is corrected"]
+    assert would("broken") == ["  broken: skip it; correct its file, as the table says"]
 
 
 def test_planning_keeps_no_time_of_cron(vectors: Path, run: Run, home: Path) -> None:

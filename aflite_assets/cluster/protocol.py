@@ -99,7 +99,8 @@ def map_in_order(
     If there is too little memory for an item that has `halves`, the halves are processed instead.
 
     Raises:
-        AfliteError, OSError, RuntimeError: as in `Workers.call`. After an error, no further item is started.
+        AfliteError, OSError, RuntimeError: raised for the same reasons as in `Workers.call`. After an error, no further
+            item is started.
     """
 
     def answered(item: _Item) -> list[_Answer]:

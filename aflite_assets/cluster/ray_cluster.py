@@ -224,7 +224,7 @@ class _RayWorkers:
     def end(self) -> None:
         """Stop all workers, and join the threads that wait for new workers to start.
 
-        If one of these threads called Ray after Ray's shutdown, the call would start a new cluster.
+        Threads are joined because a call to Ray after its shutdown would start a new cluster.
         """
         with self.lock:
             self.ended = True
@@ -340,7 +340,7 @@ class _LostError(Exception):
 
 @contextmanager
 def _probe() -> Iterator[Path]:
-    """Yield a temporary file in `AFLITE_HOME`. A node that sees this file shares the folder with this machine."""
+    """Yield a temporary file in `AFLITE_HOME`. If a node sees the file, it shares the folder with this machine."""
     folder = aflite_home()
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / f".cluster-{uuid4().hex}"

@@ -72,7 +72,8 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
 
     Image folders have the columns `image`, `label` (from the folder's name or the label file) and `path`. Feature files
     have the columns `features`, `label` and optionally `group`. `rows` is for previews: of hub datasets and image
-    folders, which are slow to read, only about `rows` rows of each split are read. Images are then not hashed.
+    folders, which are slow to read, only about `rows` rows of each split are read. The images in these previews are not
+    hashed.
 
     Raises:
         MissingDataError: a file or folder is missing, or a hub dataset is neither cached nor reachable.

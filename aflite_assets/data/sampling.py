@@ -33,8 +33,9 @@ def stratified_sample(
     """Draw `size` rows in whole groups, keeping the class shares of all rows.
 
     `labels`: int64 (rows,); `groups`: int64 (rows,) or None. The quota of each class is computed by the largest
-    remainder method. Groups are drawn in random order, first within the quotas and then within the total. With groups,
-    the draw may therefore be smaller than `size`, and classes may miss their quotas.
+    remainder method. Groups are drawn in random order. First, groups that fit the quotas of their classes are drawn,
+    and then further groups that fit `size`. With groups, the draw may be smaller than `size`, and classes may miss
+    their quotas.
 
     Returns the row numbers, ascending int64.
 

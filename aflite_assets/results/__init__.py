@@ -1,6 +1,6 @@
 """The result store: keys, publishing in one step, manifests, locks, and the current version of each asset.
 
-The result store contains no code about AFLite.
+No code in this package is specific to AFLite.
 """
 
 from aflite_assets.results.keys import ResultKey

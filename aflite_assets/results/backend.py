@@ -2,7 +2,8 @@
 copies.
 
 Names are relative to the store and contain slashes: `embeddings/digits/current.json`. On this machine, a result has one
-path below `root`. If its files do not exist yet, they are fetched when the path is requested.
+path below `root`. If the files of a result do not exist on this machine yet, they are fetched when the path is
+requested.
 """
 
 from collections.abc import Callable
@@ -33,14 +34,14 @@ class Look(Enum):
 class Backend(Protocol):
     """Operations on the location that holds the results. Any number of threads may use a backend.
 
-    A backend of a folder raises `OSError`. A backend of a server raises `StoreError`. If the server does not answer or
-    refuses, it raises a subclass of `StoreError`.
+    A backend of a folder raises `OSError`. A backend of a server raises `StoreError`. If a server does not answer or
+    refuses, its backend raises a subclass of `StoreError`.
     """
 
     keeps_copies: ClassVar[bool]
     """True if files on this machine are copies of objects in another location."""
     format_seconds: ClassVar[float]
-    """Seconds for which a store's format is not checked again after it was found correct."""
+    """Number of seconds for which a successful check of the store's format remains valid."""
 
     @property
     def root(self) -> Path:
@@ -51,8 +52,8 @@ class Backend(Protocol):
         """The location of the results, in words."""
 
     def now(self) -> datetime | None:
-        """Return the time (UTC) of a clock that all writers share. Return None if a lock allows only one writer at a
-        time.
+        """Return the time (UTC) of a clock that all writers share. Return None if no clock is needed because a lock
+        allows only one writer at a time.
         """
 
     def read(self, name: str) -> bytes | None:
@@ -78,10 +79,10 @@ class Backend(Protocol):
         """Write a small object in one step. If the object exists already, it is replaced."""
 
     def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Write a small object, except if the function `unless` returns True for the content that the object has now.
+        """Write a small object, unless the function `unless` returns True for the object's present content.
 
         Return the content that was kept, or None if `body` was written. If another writer replaces the object
-        meanwhile, `unless` is called again with the new content, so no change is lost.
+        before `body` is written, `unless` is called again with the new content, so no change is lost.
         """
 
     def prepare(self, name: str, body: bytes) -> None:
@@ -95,25 +96,26 @@ class Backend(Protocol):
         """Return the result in a folder, even if the result is damaged. Return None if there is no result."""
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
-        """Return the damage of a result, or None if no damage was found. `look` decides how much is checked.
+        """Return the damage of a result, or None if no damage was found. The reason for the check, `look`, determines
+        how much is checked.
 
         Raises:
-            LostObjectsError: `look` is `REUSED`, but the location of the result holds an object that only `aflite
-                doctor` may remove.
+            LostObjectsError: `look` is `REUSED`, but an object that only `aflite doctor` may remove prevents a new
+                result from being published.
         """
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
         """Return a function that checks one result or part and returns its damage. `deep`: read every byte."""
 
     def set_aside(self, result: PublishedResult) -> str | None:
-        """Remove a damaged result, but not its parts, in one step. Return a text that describes how it was removed.
+        """Remove a damaged result, but not its parts, in one step. Return a text that describes the removal.
 
-        Return None if the result is no longer damaged, or if another result was published meanwhile.
+        Return None if the result is no longer damaged, or if another result was published before the removal.
         """
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
         """Publish a complete folder in one step.
 
-        If another machine published first, return the other machine's result. The folder `ready` no longer exists
-        afterwards; if publishing fails, `ready` remains.
+        If another machine published first, return the other machine's result. After publication, the folder `ready` no
+        longer exists; if publishing fails, `ready` remains.
         """

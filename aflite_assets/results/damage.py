@@ -2,14 +2,15 @@
 
 A manifest is compared with its own hash (`manifests`), and files are compared with the manifest. `.seen/<key>.json`
 stores each file's size, times and inode at the time of the last successful check. A file with the same size, times and
-inode counts as unchanged; any other file is hashed. After a store is copied or restored, each file is therefore hashed
-once, when its result is first used. Later checks cost one `stat` call per file. If `.seen/<key>.json` cannot be written
-because the store is read-only, its content is kept in memory until the process ends.
+inode counts as unchanged; any other file is hashed. After a store is copied or restored, each file is hashed once, when
+its result is first used. Later checks cost one `stat` call per file. If `.seen/<key>.json` cannot be written because
+the store is read-only, its content is kept in memory until the process ends.
 
-Two kinds of damage are not found. The first is a disk fault that changes bytes of a file, but not its size, its times
-or its inode. The second is a write within a few milliseconds after publication, because file systems store times
-coarsely. `find_damage(..., ignore_cache=True)` (`aflite doctor --deep`) finds both. A person who can write to the store
-and also changes the hashes is not detected.
+A check with the record does not find two kinds of damage. First, a disk fault may change bytes of a file, but not its
+size, its times or its inode. Second, a write within a few milliseconds after publication may leave the times unchanged,
+because file systems store times coarsely. The check `find_damage(..., ignore_cache=True)`, as in `aflite doctor
+--deep`, also finds these two kinds of damage. A person who can write to the store and also changes the hashes is not
+detected.
 """
 
 import logging
@@ -53,7 +54,7 @@ class Damage:
 
     @property
     def files(self) -> str:
-        """All problems in one line: first those of the result itself, and then those of its parts."""
+        """All problems in one line: first the problems of the result itself, and then those of its parts."""
         return "; ".join(self.reasons)
 
 
@@ -70,7 +71,7 @@ def damage_with_parts(result: PublishedResult, own: Own) -> Damage | None:
     """Return the damage of a result and of the parts that its manifest names.
 
     Return None if there is no damage or if the result is missing. `own`: a function that returns a phrase for each
-    problem of a result's own manifest and files, or None if there is no result.
+    problem of a result's own manifest and files. If there is no result, the function returns None.
     """
     found = own(result)
     return None if found is None else _joined(result, found, own)
@@ -100,7 +101,7 @@ def _joined(result: PublishedResult, found: tuple[str, ...], own: Own) -> Damage
 
 
 def own_damage(result: PublishedResult, *, ignore_cache: bool = False) -> tuple[str, ...]:
-    """Return the damage of a result's own files, without its parts. The result is empty if there is no folder."""
+    """Return the damage of a result's own files, without its parts. Return an empty tuple if there is no folder."""
     return _own(result, ignore_cache=ignore_cache) or ()
 
 
@@ -128,7 +129,7 @@ def record_verified(result: PublishedResult) -> None:
 
 
 def forget(result: PublishedResult) -> None:
-    """Remove the record of the last check. Call this for a folder that no longer exists."""
+    """Remove the record of the last check. Call this function for a folder that no longer exists."""
     path = _seen_file(result)
     _unwritten.pop(path, None)
     with suppress(
@@ -138,7 +139,9 @@ def forget(result: PublishedResult) -> None:
 
 
 def size_problem(name: str, now: int | None, size: int) -> str | None:
-    """Return the problem of a file with the size `now` (None for a missing file), or None if the size is right."""
+    """Return a description of the wrong size of a file, or None if the size is right. `now` is the present size, or
+    None for a missing file.
+    """
     if now is None:
         return f"{name} is missing"
     return None if now == size else f"{name} has {now:,} bytes instead of {size:,}"

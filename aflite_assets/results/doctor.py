@@ -23,7 +23,7 @@ from aflite_assets.results.store import ResultStore
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem: its kind, a description, advice, and whether it was repaired in this check."""
+    """One problem: its kind, a description, advice, and whether `examine_store` has repaired the problem."""
 
     kind: str
     what: str
@@ -35,8 +35,8 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
     """Return all problems of a store, asset by asset.
 
     `deep`: hash all files, including files that look unchanged. `fix`: set aside damaged results and folders without a
-    manifest. With `fix`, drafts and lock files of writers that died, and the trash of an unfinished prune, are removed
-    too. Files of a running writer are never changed.
+    manifest. With `fix`, the function also removes drafts and lock files of writers that died, and the trash of an
+    unfinished prune. Files of a running writer are never changed.
     """
     try:
         store.check_format()

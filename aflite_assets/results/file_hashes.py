@@ -1,8 +1,9 @@
 """Content hashes of source files. A hash is cached as long as the file's directory entry (inode, size, times) is
 unchanged.
 
-`FileHashes` returns sha256 hashes by path. `Watch` finds files that did not change since the last check. Both store
-their data in one small database, which any number of processes share. The database may be deleted at any time.
+`FileHashes` returns sha256 hashes by path. `Watch` finds files that did not change since the last check. `FileHashes`
+and `Watch` store their data in one small database, which any number of processes share. The database may be deleted at
+any time.
 """
 
 import hashlib
@@ -52,7 +53,7 @@ class FileMark:
 
     @classmethod
     def of(cls, path: Path) -> "FileMark":
-        """Return the mark of a file. For a link, this is the mark of the link's target.
+        """Return the mark of a file. For a link, return the mark of its target.
 
         Raises:
             MissingDataError: the file does not exist.
@@ -84,8 +85,9 @@ class FileHashes:
     """Hashes of files, read from the database or computed. `noted`: all files that were hashed, in the order of the
     calls.
 
-    `most_bytes`: the largest number of bytes to read. A later object in the same process continues at this point, even
-    in the middle of a file. `watch`: if given, only files that did not change between two checks are hashed.
+    `most_bytes`: the largest number of bytes to read. A later `FileHashes` object in the same process continues where
+    the earlier object stopped, even in the middle of a file. `watch`: if given, only files that did not change between
+    two checks are hashed.
     """
 
     def __init__(
@@ -183,8 +185,8 @@ def check_unchanged(files: Iterable[HashedFile]) -> None:
 
 
 class Watch:
-    """Detector of files that are not being changed. Such a file has the same mark in two checks that are at least
-    `apart` seconds apart.
+    """Detector of files that are not being changed. A file counts as unchanging if it has the same mark in two checks
+    that are at least `apart` seconds apart.
 
     `clock` returns seconds since 1970.
     """
@@ -211,7 +213,7 @@ class Watch:
 
 
 class _Database:
-    """The database with its two tables. If the database cannot be used, hashing takes longer, but no result is lost."""
+    """The database of hashes and checks. If it cannot be used, hashing takes longer, but no result is lost."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

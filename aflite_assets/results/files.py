@@ -27,21 +27,21 @@ def file_sha256(path: Path) -> str:
 
 
 def folder_hashes(folder: Path) -> dict[str, str]:
-    """Return the hash of every file below a folder. The mapping is by relative path and in the order of the paths."""
+    """Return the hash of every file below a folder. The keys of the mapping are relative paths, in ascending order."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): file_sha256(path) for path in files}
 
 
 def folder_sizes(folder: Path) -> dict[str, int]:
-    """Return the size in bytes of every file below a folder. The mapping is by relative path and in the order of the
-    paths.
+    """Return the size in bytes of every file below a folder. The keys of the mapping are relative paths, in ascending
+    order.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
 
 def folder_size(folder: Path) -> int:
-    """Return the size in bytes of all files below a folder. Files that disappear meanwhile are left out."""
+    """Return the size in bytes of all files below a folder. Files that disappear during the call are left out."""
     total = 0
     waiting = [str(folder)]
     while waiting:
@@ -68,7 +68,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
-    """Replace a JSON file in one step. A reader sees either the old content or the new content, never a part of it."""
+    """Replace a JSON file in one step. A reader sees either the complete old content or the complete new content."""
     write_bytes(path, json_bytes(value))
 
 
@@ -164,7 +164,7 @@ def flush_entry(folder: Path) -> None:
 def reserve(path: Path) -> None:
     """Allocate disk space for the whole size of a file.
 
-    Without this, a process that writes to a memory map on a full disk would end without a message.
+    If the space were not allocated, a process that writes to a memory map on a full disk would end without a message.
 
     Raises:
         OSError: the disk has too little space.
@@ -174,7 +174,8 @@ def reserve(path: Path) -> None:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Put a file of the scratch folder into a draft as well. The file stays in the scratch folder.
+    """Put a file of the scratch folder into a draft, by a hard link if possible and otherwise by copying. The file
+    stays in the scratch folder.
 
     If the writer is killed before publishing, the next writer can use the file again.
     """

@@ -28,7 +28,7 @@ class ResultKey:
 
     @property
     def digest(self) -> str:
-        """Hash of the key, 20 hexadecimal digits. Mappings with another order give another hash, because rows are in
+        """Hash of the key, 20 hexadecimal digits. The order of names in mappings affects the hash, because rows are in
         the order of splits.
         """
         material = json.dumps(self.as_json(), separators=(",", ":"), allow_nan=False)
@@ -40,9 +40,10 @@ class ResultKey:
 
 
 def is_digest(value: object) -> bool:
-    """Return True if a value has the form of a key's digest. Such a value may be used as the name of a folder.
+    """Return True if a value has the form of a key's digest. A value with this form may be used as the name of a
+    folder.
 
-    The value may come from a file that anyone wrote.
+    The value may come from a damaged or manipulated file.
     """
     return isinstance(value, str) and DIGEST.fullmatch(value) is not None
 

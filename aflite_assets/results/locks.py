@@ -1,5 +1,5 @@
-"""Locks that allow one writer per asset and partition and one run per dataset, and marks of readers, which protect
-results from prune.
+"""Locks and reader marks. Locks allow one writer per asset and partition, and one run per dataset. Marks of readers
+protect results from prune.
 """
 
 import fcntl
@@ -74,7 +74,7 @@ def alone(path: Path, *, results: Path) -> Iterator[None]:
             lock.acquire()
     except OSError as error:
         raise StoreError(
-            f"results cannot be stored in {results} ({error.strerror}); make it writable or set AFLITE_HOME"
+            f"results cannot be stored in {results} ({error.strerror}); make this folder writable or set AFLITE_HOME"
         ) from error
     try:
         yield
@@ -121,8 +121,8 @@ def running(folder: Path, partition: str, *, what: str, wait: float) -> Iterator
         _acquire(lock, partition, wait)
     except OSError as error:
         raise StoreError(
-            f"the lock of {partition!r} cannot be written in {folder} ({error.strerror}); make it writable or set "
-            "AFLITE_HOME"
+            f"the lock of {partition!r} cannot be written in {folder} ({error.strerror}); make this folder writable "
+            "or set AFLITE_HOME"
         ) from error
     held = _HELD.set(_HELD.get() | {path})
     note = path.with_suffix(".json")
@@ -186,8 +186,8 @@ def is_free(lock: Path) -> bool:
 
 @contextmanager
 def reading(results: Iterable[PublishedResult]) -> Iterator[None]:
-    """Mark results as being read. Prune then does not remove the results or their parts. The mark ends with the
-    process.
+    """Mark results as being read. Prune then does not remove the results or their parts. The marks are removed when the
+    block or the process ends.
 
     Raises:
         StoreError: a result's folder does not exist.

@@ -34,7 +34,7 @@ _LIBRARIES = (
 
 
 def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a manifest, converted as by writing and reading JSON. The format and the hash of all fields
+    """Return the fields of a manifest as they are after writing and reading JSON. The format and the hash of all fields
     are added.
 
     Raises:
@@ -83,11 +83,12 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
 
 
 def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str | None:
-    """Return a phrase on the problem of a manifest, which anyone may have written, or None if there is no problem.
+    """Return a phrase that describes the problem of a manifest, or None if there is no problem. The manifest may be
+    damaged or manipulated.
 
-    A manifest without a problem has the right hash, and belongs to the asset, partition and key. Its data version
-    matches its files and parts, and the digest of its key matches the key's content. Keys are digests, sizes are
-    numbers of bytes, and names of files are relative paths that stay below the folder.
+    A manifest without a problem has the right hash, and belongs to the asset, partition and key. The data version in
+    such a manifest matches the files and parts, and the digest of the key matches the key's content. The manifest's
+    keys are digests, its sizes are numbers of bytes, and its file names are relative paths that stay below the folder.
     """
     try:
         problem = _seal_problem(manifest) or _place_problem(manifest, asset, partition, key)
@@ -142,9 +143,7 @@ def _is_consistent(manifest: Mapping[str, Any]) -> bool:
 
 
 def _is_below(name: str) -> bool:
-    """Return True if a text can be the name of a file that lies below a folder when the text is joined to the
-    folder.
-    """
+    """Return True if a text is a relative path that stays below the folder to which it is joined."""
     return not any(step in ("", ".", "..") for step in name.split("/")) and b"\0" not in name.encode()
 
 

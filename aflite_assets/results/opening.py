@@ -15,9 +15,9 @@ def open_store(home: Path | None = None, *, address: str | None = None, endpoint
     """Return the store at `address` (by default, the value of `AFLITE_STORE`). Without an address, return the store in
     the folder `results` of the home.
 
-    `home`: the home folder, by default `aflite_home()`. If there is an object store, this folder holds this machine's
-    copies. `endpoint_url`: the object store's server. By default, this is the value of `AWS_ENDPOINT_URL_S3` or of
-    `AWS_ENDPOINT_URL`, or else AWS's own server. Opening the store makes no request.
+    `home`: the home folder, by default `aflite_home()`. With an object store, the home folder holds this machine's
+    copies. `endpoint_url`: the object store's server. By default, the server is the value of `AWS_ENDPOINT_URL_S3` or
+    of `AWS_ENDPOINT_URL`, or else AWS's own server. Opening the store makes no request.
 
     Raises:
         InvalidInputError: the address of the store or of the server is not valid.

@@ -18,8 +18,8 @@ _NO_PINS = "nothing is pruned there, so pins are not needed"
 
 @dataclass(frozen=True)
 class Pin:
-    """A result that prune keeps. `note`: the reason why the result is kept. `pinned`: the time at which it was pinned
-    (ISO 8601, UTC).
+    """A result that prune keeps. `note`: the reason why the result is kept. `pinned`: the time at which the result was
+    pinned (ISO 8601, UTC).
     """
 
     asset: str
@@ -48,7 +48,7 @@ def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -
         except OSError as error:
             raise StoreError(
                 f"{new_pin.asset} of {new_pin.partition!r} was not pinned: {path.parent} cannot be written "
-                f"({error.strerror}); free some space or make it writable"
+                f"({error.strerror}); free some space or make the folder writable"
             ) from error
     return pins
 
@@ -65,7 +65,7 @@ def read_pins(store: ResultStore) -> list[Pin]:
     """Return every pin, by dataset and asset.
 
     Raises:
-        StoreError: a pin cannot be read. Nothing may be removed as long as this pin cannot be read.
+        StoreError: a pin cannot be read. As long as a pin cannot be read, no result may be removed.
         UnsupportedStoreError: the results are in an object store.
     """
     store.needs_folder("aflite pin", instead=_NO_PINS)

@@ -1,7 +1,7 @@
 """Removal of results, parts and leftovers that are no longer needed.
 
 A folder is moved into the store's trash and deleted there. Results are removed before the parts that they name. If a
-prune is killed, the store is therefore still intact, but larger than necessary.
+prune is killed, no result lacks its parts, but the store is larger than necessary.
 """
 
 import os
@@ -49,12 +49,11 @@ class Removal:
 
 @dataclass
 class Pruned:
-    """Three kinds of results: those that were (or would be) removed, those that a process uses, and those that were
-    kept.
+    """Results of a prune: those that were (or would be) removed, those that a process uses, and those that were kept.
 
     `in_use`: one line per result. `damaged`: one line per result that was not removed because a damaged result may need
     it. `kept`: the number of results and their bytes by reason, the most important reason first. Parts are counted
-    separately.
+    separately from results.
     """
 
     removed: list[Removal] = field(default_factory=list)
@@ -137,7 +136,7 @@ def prune(
 
 @contextmanager
 def _exclusive(store: ResultStore) -> Iterator[None]:
-    """Allow only one prune at a time. Everything in the trash then belongs to this prune."""
+    """Allow only one prune at a time. All folders in the trash then belong to the running prune."""
     store.locks_folder.mkdir(exist_ok=True)
     with FileLock(store.locks_folder / ".prune.lock"):
         yield
@@ -229,8 +228,8 @@ class _Dataset:
     def _removed_whole(
         self, asset: str, results: Mapping[str, PublishedResult], needed: Mapping[str, str], pruned: Pruned
     ) -> bool:
-        """Remove an asset's folder of a deleted dataset, if no result in this folder is needed. Return whether it was
-        removed.
+        """Remove an asset's folder of a deleted dataset, if no result in this folder is needed. Return whether the
+        folder was removed.
         """
         rules = self.rules
         is_unneeded = not needed and all(rules.is_old(_published(result)) for result in results.values())
@@ -255,8 +254,9 @@ class _Dataset:
     def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
         """Return the reason why each key is needed, by asset.
 
-        The needed keys are those of current results, of results that refreshes used and of results that are being read,
-        with the keys of all their inputs. The keys of pinned results are needed too, but not the keys of their inputs.
+        The keys of current results, of results that refreshes used and of results that are being read are needed. The
+        keys of all inputs of these results are needed too. The keys of pinned results are needed, but not the keys of
+        their inputs.
         """
         needed: dict[str, dict[str, str]] = {asset: {} for asset in results}
         versions: dict[tuple[str, str], list[PublishedResult]] = defaultdict(list)
@@ -283,7 +283,7 @@ class _Dataset:
         return needed
 
     def _roots(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> Iterator[tuple[str, str, str]]:
-        """Yield each asset and key that is needed for a reason other than being an input, with this reason."""
+        """Yield asset, key and reason of each result that is current, was used by a kept refresh, or is being read."""
         for asset in results if self.partition not in self.rules.deleted else ():
             current = self.rules.store.current_key(asset, self.partition)
             if current is not None:
@@ -358,7 +358,7 @@ def _missing(
     needed: Mapping[str, Mapping[str, str]],
     versions: Mapping[tuple[str, str], list[PublishedResult]],
 ) -> list[str]:
-    """Return those inputs of a result for which no needed result with the same content is known, as names of assets."""
+    """Return the names of those inputs of a result that no needed result provides."""
     inputs = result.manifest["made_from"]["inputs"].items()
     return [
         asset

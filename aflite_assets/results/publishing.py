@@ -1,5 +1,5 @@
-"""Functions that complete a folder before it gets its final name: they write its manifest, flush it to disk, and
-explain failures.
+"""Functions that complete a folder before it gets its final name. The functions write the folder's manifest, flush the
+folder to disk, and explain failures.
 """
 
 import errno
@@ -23,7 +23,8 @@ _OBSTACLES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 
 @contextmanager
 def whole_folder(path: Path, scratch: Path, *, ready: Path) -> Iterator[None]:
-    """Create an empty folder `path`, which the block fills. Then flush the folder to disk and rename it to `ready`.
+    """Create an empty folder `path`, which the block fills. After the block, flush the folder to disk and rename it to
+    `ready`.
 
     After an error or an interruption, `path` is removed. `scratch` is kept if the block left a file in it.
     """
@@ -83,7 +84,7 @@ def write_manifest(
 
 @contextmanager
 def explain_full_disk(result: str, home: Path) -> Iterator[None]:
-    """Convert an error that a full disk caused to an error with advice. Other errors pass unchanged."""
+    """Convert an error that a full disk caused to an error with advice. Errors with another cause pass unchanged."""
     try:
         yield
     except OSError as error:
@@ -97,9 +98,9 @@ def explain_full_disk(result: str, home: Path) -> Iterator[None]:
 
 @contextmanager
 def explain_obstacle(home: Path) -> Iterator[None]:
-    """If another file or folder has a path that the store needs, convert the error to an error that names this path.
+    """Raise an error that names the path if another file or folder occupies a path that the store needs.
 
-    Other errors pass unchanged.
+    Errors with another cause pass unchanged.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Records of whole runs, with the results that each run used. Prune keeps the results of the newest records.
+"""Records of whole runs, with the results that each run used. Prune keeps the results of the newest runs.
 
 <root>/refreshes/<partition>/<time>-<id>.json
 """

@@ -1,9 +1,9 @@
-"""Files that are computed from a published result. They are stored next to the result, so that they are computed only
-once.
+"""Files that are computed from a published result. Each file is stored next to the result, so that its content is
+computed only once.
 
 <root>/<asset>/<partition>/shown/<key>-<name>-<version>.json
 
-Such a file is not part of the result: no data version depends on it, and computing it again takes only seconds.
+The files are not part of the result: no data version depends on them, and computing them again takes only seconds.
 """
 
 import hashlib

@@ -1,5 +1,6 @@
 """The result store: one folder per asset, partition and key, published completely or not at all.
 
+```
 <root>/<asset>/<partition>/<key>/            published files and manifest.json
 <root>/<asset>/<partition>/parts/<key>/      published parts, which a result names in its manifest
 <root>/<asset>/<partition>/current.json      the key of the result that downstream stages read
@@ -9,6 +10,7 @@
 <root>/<asset>/<partition>/.seen/            size and times of each checked file, so that it is not hashed again
 <root>/refreshes, pins, .locks, .trash       records of whole runs, results kept by prune, locks of datasets, trash
 <root>/format.json                           the version of this layout
+```
 """
 
 import json
@@ -63,7 +65,7 @@ Write = Callable[["Draft"], Summary]
 class StoredResult:
     """A result. `cached`: whether the result was found in the store instead of being computed.
 
-    `damage`: the damage of the result that it replaced, if any.
+    `damage`: the damage of an earlier result with the same key that this result replaced, or None.
     """
 
     result: PublishedResult
@@ -104,8 +106,8 @@ class Draft:
         return part
 
     def order_parts(self, names: Iterable[str]) -> None:
-        """Put the parts, which threads made in any order, into this order. Parts without a name in `names` come
-        first.
+        """Sort the parts, which threads added in any order, into the order of `names`. Parts without a name in `names`
+        come first.
         """
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
@@ -117,10 +119,11 @@ def _no_log(_: str) -> None:
 
 @dataclass(frozen=True)
 class ResultStore:
-    """Results that any number of processes share. They are in `root`, or at `remote` with copies in `root`.
+    """Results that any number of processes share. The results are in the folder `root`, or at `remote` with local
+    copies in `root`.
 
-    With an object store, two machines may compute the same result at once. One machine publishes it, and the other
-    machine uses the published result.
+    With an object store, two machines may compute the same result at once. One of the two machines publishes the
+    result, and the other machine uses the published result.
     """
 
     root: Path
@@ -138,7 +141,7 @@ class ResultStore:
 
     @property
     def keeps_copies(self) -> bool:
-        """Whether local files are copies of files in an object store."""
+        """True if local files are copies of files in an object store."""
         return self.backend.keeps_copies
 
     def needs_folder(self, command: str, *, instead: str) -> None:
@@ -216,7 +219,7 @@ class ResultStore:
         """Return the stored result of a key, or compute the result with `write` and publish it.
 
         The result becomes the current result. A second process for the same asset and partition waits for the first. A
-        damaged result is set aside and computed again, and this is reported to `log`.
+        damaged result is set aside and computed again, with a message to `log`.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -235,7 +238,7 @@ class ResultStore:
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
         """Return a stored part of a key, or compute and publish the part, as `get_or_create` does for a result. Call
-        this only while a result of the part's asset is being written.
+        this method only while a result of the part's asset is being written.
         """
         part = self.find_part_or_set_aside(asset, partition, key, log=log)
         folder = self._part_folder(asset, partition, key)
@@ -246,7 +249,7 @@ class ResultStore:
     ) -> PublishedResult | None:
         """Return the undamaged published part of a key, or None. A damaged part is set aside.
 
-        Only a writer that holds the asset's lock may call this.
+        Only a writer that holds the asset's lock may call this method.
         """
         then = f"this part of {asset} of {partition!r} will be computed again"
         return self._reusable(asset, partition, self._part_folder(asset, partition, key), then, log)[0]
@@ -273,10 +276,10 @@ class ResultStore:
                 )
 
     def set_aside(self, damage: Damage, *, log: Log = _no_log) -> bool:
-        """Remove a damaged result or part from its place, while holding its asset's lock.
+        """Remove a damaged result or part from its place. The lock of the asset is held during the removal.
 
-        The next run computes it again. Return whether it was removed; a result that was published again meanwhile is
-        kept.
+        The next run computes it again. Return whether the result was removed; a result that was published again before
+        the removal is kept.
         """
         with self._locked(self._home(damage.result.asset, damage.result.partition)):
             return self._set_aside(damage, "it is computed again when its stage runs", log)
@@ -300,11 +303,12 @@ class ResultStore:
 
     @contextmanager
     def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> Iterator[None]:
-        """Hold the lock that allows only one run of a dataset on this machine. It is released when its process ends.
+        """Hold the lock that allows only one run of a dataset on this machine. The lock is released when its process
+        ends.
 
         `what`: the name of the holder in messages, for example "aflite refresh". `wait`: seconds to wait for another
-        run; a negative number means no limit, and 0 means not to wait. If the thread holds the lock already, it does
-        not wait.
+        run; a negative number means no limit, and 0 means not to wait. If the calling thread holds the lock already, it
+        does not wait.
 
         Raises:
             DatasetBusyError: another run did not end in time; the message names its process, host and time.
@@ -421,7 +425,7 @@ class ResultStore:
             yield
 
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
-        """Make this result the current result, except if the current one was requested later (by the store's clock)."""
+        """Make a result the current result, unless the current one was requested later (by the store's clock)."""
         asset, partition = result.asset, result.partition
         mark = {"key": result.key, "data_version": result.data_version}
         if asked is not None:

@@ -79,7 +79,7 @@ class ColumnsSpec(StrictSpec):
 
     def _check_inputs_differ(self) -> None:
         """Raise an error if the label column is also an input, because the label would predict itself. Raise an error
-        too if two input columns are equal.
+        also if two input columns are equal.
         """
         inputs = [
             (field, column)

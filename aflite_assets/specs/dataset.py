@@ -248,9 +248,7 @@ class DatasetSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _whole_questions(cls, values: object) -> object:
-        """Add the settings of a preset and the defaults of a format. For questions, all answers to a
-        question are removed together by default.
-        """
+        """Add the settings of a preset. By default, let the filter remove all answers to a question together."""
         if not isinstance(values, dict):
             return values
         values = with_paper_preset(values)
@@ -335,7 +333,7 @@ class DatasetSpec(StrictSpec):
 
     @property
     def filterings(self) -> dict[str, str]:
-        """Map the name of every filtered set to its representation. Sets from `filter.compare` come last."""
+        """Map the name of every filtered set to its representation; sets from `filter.compare` are last."""
         own = {name: name for name in self.representations}
         return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
 

@@ -59,8 +59,8 @@ def advised_threshold(guessed: float) -> float:
 
 
 class FilterChanges(StrictSpec):
-    """Settings of the filter for a single representation. Settings that are not given have the same values as for all
-    other representations.
+    """Settings of the filter for a single representation. For unset fields, the settings for all
+    representations apply.
     """
 
     target_size: Count | None = None
@@ -200,7 +200,7 @@ class FilterSpec(StrictSpec):
     @model_validator(mode="before")
     @classmethod
     def _with_preset(cls, values: object) -> object:
-        """Add the settings of the preset `paper` if the file selects it. Explicit settings take precedence."""
+        """Add the settings of the preset `paper` if it is selected. Explicit settings in the file take precedence."""
         if not isinstance(values, dict) or values.get("preset") != "paper":
             return values
         by_words = _PAPER_BY_WORDS if values.get("rank") == "vocabulary" else {}

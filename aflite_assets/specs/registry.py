@@ -1,5 +1,5 @@
-"""Loading of dataset specs from the folders in `AFLITE_DATASETS`, and of bundled datasets on request. No data file is
-read in this module.
+"""Loading of dataset specs from the folders in `AFLITE_DATASETS`, and of bundled datasets on request. This module reads
+no data files.
 """
 
 import os
@@ -56,7 +56,8 @@ class Registry:
         )
 
     def without_file(self, names: Iterable[str]) -> list[str]:
-        """Return the sorted names of datasets without a YAML file. The results of these datasets may be removed.
+        """Return the sorted names of datasets without a YAML file. Prune may remove the results of datasets without a
+        file.
 
         If no folder is set or a folder cannot be read, the result is empty, because the files may still exist.
         """

@@ -112,7 +112,7 @@ class SampleSpec(StrictSpec):
 
 
 def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
-    """Raise an error if a size in `filter` is too large even for the largest sample.
+    """Raise an error if a number of rows in `filter` is too large even for the largest sample.
 
     Raises:
         ValueError: a number of rows in `filter` is larger than the largest sample, or larger than the target size

@@ -411,7 +411,7 @@ class DigitsSource(StrictSpec):
     stratified by class.
 
     The images can be degraded and can have a planted mark. Splits, degradation and marks are drawn independently. A
-    change of the marks therefore changes neither the splits nor the other pixels.
+    change of the marks changes neither the splits nor the other pixels.
     """
 
     format: Literal["digits"]

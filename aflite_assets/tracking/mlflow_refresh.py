@@ -42,7 +42,7 @@ class RefreshRun:
         The refresh's run is created when its first stage is computed, and is RUNNING while a stage is running. After
         its last stage, the refresh's run is FAILED or KILLED if a stage failed or was killed, and otherwise FINISHED.
         If an earlier refresh began the stage, the stage's run is moved to this refresh. If the earlier refresh's run
-        then has no children left, it is deleted. `stage_identity`: the identity of the stage's run. `tags`: tags of the
+        has no other children, it is deleted. `stage_identity`: the identity of the stage's run. `tags`: tags of the
         refresh's run.
 
         Raises:

@@ -212,7 +212,7 @@ def label_run(
 
 
 def runs_tagged(session: MlflowSession, experiment_id: str, tag: str, value: str) -> list["Run"]:
-    """Return the experiment's runs whose tag `tag` has the value `value`, the oldest first, without deleted runs."""
+    """Return the experiment's runs whose tag `tag` is `value`, the oldest first. Deleted runs are left out."""
     runs: list[Run] = []
     token = None
     while True:

@@ -100,7 +100,7 @@ class MlflowSession:
 
     @property
     def argument(self) -> str:
-        """The address as a shell argument, or the environment variable if the address has a secret."""
+        """The address as a shell argument, or `"$MLFLOW_TRACKING_URI"` if the address has a secret."""
         return shlex.quote(self.uri) if self._is_whole else '"$MLFLOW_TRACKING_URI"'
 
     @property
@@ -112,7 +112,7 @@ class MlflowSession:
 
     @cached_property
     def client(self) -> "MlflowClient":
-        """The address as a shell argument. If the address has a secret, this is `"$MLFLOW_TRACKING_URI"`.
+        """The connected MLflow client.
 
         Raises:
             TrackingError: the address cannot be reached, MLflow does not accept it, or a database driver is missing.

@@ -177,8 +177,8 @@ def delete_runs_without_result(
 ) -> int:
     """Delete stages' runs that ended before `before`, if their results no longer exist.
 
-    The children of these runs are deleted too. The run of a refresh is deleted if it began before `before` and has no
-    children left. Runs of other programs are never deleted. Deleted runs can be restored until `mlflow gc` removes
+    The children of a deleted run are deleted too. The run of a refresh is deleted if it began before `before` and has
+    no children left. Runs of other programs are never deleted. Deleted runs can be restored until `mlflow gc` removes
     them. Returns the number of deleted runs.
 
     Args:

@@ -104,9 +104,7 @@ def test_a_disk_that_may_only_be_read(
     root = small_disk("size=20m") / "results"
     get_or_create(ResultStore(root))
     small_disk("ro")
-    message = (
-        r"cannot be (stored|written) in .*results.* \(Read-only file system\); make it writable or set AFLITE_HOME"
-    )
+    message = r"cannot be (stored|written) in .*results.* \(Read-only file system\); make this folder writable or set"
     with pytest.raises(StoreError, match=f"results {message}"):
         ResultStore(root).get_or_create("raw_dataset", "digits", ResultKey("1", {}, {}), write)
     with (

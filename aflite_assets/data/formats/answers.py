@@ -113,7 +113,7 @@ def with_links(table: pa.Table, *, rows: Sequence[int] | None = None) -> pa.Tabl
     stock answer (see `MOST_LINKED`).
 
     `rows`: the number of the table row that contains each answer. Pass `rows` if a table row can contain several
-    questions. Questions in one table row that have no prompt are then linked.
+    questions. Among the questions in one table row, those without a prompt are then linked.
     """
     questions, texts = table[GROUP].to_pylist(), table[TEXT].to_pylist()
     alone = questions if rows is None else [f"row {row}" for row in rows]

@@ -21,8 +21,8 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
     """Return the images of one split: `image` (path and sha256), `label`, and `path` relative to the folder.
 
     The rows are sorted by path. Hidden files and files without an image's suffix are ignored. If `rows` is given, only
-    the first images of each class are returned, without hashes. Their number is at most `rows` in total, but at least
-    one per class.
+    the first images of each class are returned, without hashes. At most `rows` images are returned in total, but at
+    least one per class.
 
     Raises:
         DataError: there are no images, images are outside of the class folders, or the label file does not match the
@@ -106,7 +106,7 @@ def _labels_from_file(split: str, place: LabelledFolder, paths: list[Path]) -> l
         if row is not None and labels.setdefault(row, label) != label:
             raise DataError(
                 f"split {split!r}: the label file {str(file)!r} gives the image {name!r} two labels, {labels[row]!r} "
-                f"and {label!r}; keep one of them"
+                f"and {label!r}; keep only one label"
             )
     missing = [paths[row].as_posix() for row in range(len(paths)) if row not in labels]
     if missing:

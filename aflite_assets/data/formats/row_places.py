@@ -68,7 +68,7 @@ def naming_lines(tables: Mapping[str, pa.Table]) -> Iterator[None]:
     `tables`: the table of each split that the error may be about.
 
     Raises:
-        BadRowError: the block raised this error; its message now contains file and line.
+        BadRowError: the block raised this error. The message now contains the file and the line.
     """
     try:
         yield

@@ -227,7 +227,7 @@ def _first_uneven(
 
 
 def _ends_within(path: Path, row: str) -> bool:
-    """Return True if the file ends in this row without a line break, as if the writing had been interrupted."""
+    """Return True if a file ends in row `row` without a line break, as if the writing had been interrupted."""
     ending = row.rstrip("\r\n").encode()
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - len(ending)))
@@ -336,7 +336,7 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise _FileError(f"the key {quoted(twice, _SHOWN)} occurs twice", "keep one of them")
+        raise _FileError(f"the key {quoted(twice, _SHOWN)} occurs twice", "keep only one of the two keys")
     return values
 
 

@@ -2,8 +2,8 @@
 
 The packages `formats` and `synthetic` read sources that are not on the hub. The values of columns are kept as written.
 The module `splits` reads the splits that the hub itself defines. The library `datasets` finds their files, column types
-and row counts at the pinned commit. `datasets` also reads splits in Parquet and plain text, because it does not change
-their values.
+and row counts at the pinned commit. Splits in Parquet and plain text are also read with `datasets`, which does not
+change their values.
 
 The module `files` reads CSV and JSON unless the dataset card describes a special layout. The library `datasets` is not
 used for CSV and JSON, because it guesses column types. In CSV, `datasets` turns "007" into 7, and "NA", "null" and

@@ -1,8 +1,8 @@
 """Cache of rows from the hub, stored as memory-mapped Arrow files. The cache sends no requests.
 
 The hub's libraries request the current commit before they use their own cache. Without a network, the hub's libraries
-use any cached commit. In this cache, folders are named by commit, so a dataset that was loaded once is found without a
-network.
+use any cached commit. The folders of this cache are named by commit. A dataset that was loaded once is therefore found
+without a network.
 """
 
 import hashlib

@@ -29,10 +29,10 @@ class Pushed:
 
 
 def folder_files(folder: Path, published: Iterable[str]) -> dict[str, int]:
-    """Return the content of each file to upload, by path: the dataset card, then the tables in `published`.
+    """Return the size in bytes of each file to upload, by path: the dataset card and the tables in `published`.
 
-    The manifest is left out because it contains paths of this machine. Files that were added to the folder later are
-    left out too.
+    The manifest is left out because it contains paths of this machine. Files that were added to the folder after
+    publication are left out too.
     """
     names = [CARD, *sorted(name for name in published if name.startswith(_TABLES))]
     return {name: (folder / name).stat().st_size for name in names}

@@ -109,9 +109,9 @@ class HubRepository:
         """Return True if an address from a row refers to a file of this repository, on the hub or downloaded.
 
         Rows of a malicious dataset can name any file on the computer. In an address with several parts (`zip://a::b`),
-        each part is opened inside the file that the following parts name. The last part of such an address must
-        therefore be a file of the repository, and all other parts must be members of zip archives. Names that a library
-        would decode, expand or redirect are refused.
+        each part is opened inside the file that the following parts name. The last part of an address must be a file of
+        the repository, and all other parts must be members of zip archives. Names that a library would decode, expand
+        or redirect are refused.
         """
         *members, file = address.split("::")
         if (

@@ -247,7 +247,7 @@ def _require_same_inputs(
 ) -> None:
     """Raise an error if rows with different inputs share a key in the files.
 
-    Rows that share a key would share annotators too.
+    If rows share a key, they also share their annotators' labels.
     """
     first: dict[int, tuple[str, int]] = {}
     for split, numbers in rows.items():

@@ -239,8 +239,8 @@ def _contents(values: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
 
 
 def _image_content(sha256: Any, content: Any, path: Any) -> bytes | pa.Buffer:
-    """Return the image's hash if it is known, or else the image's bytes. If neither is available, return the path of
-    the image file.
+    """Return the image's hash if it is known, or else the image's bytes. If neither the hash nor the bytes are
+    available, return the path of the image file.
     """
     if sha256.as_py():
         return sha256.as_buffer()

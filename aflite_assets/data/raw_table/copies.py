@@ -19,7 +19,8 @@ class DroppedCopies:
 
     `duplicates`: rows with the same input and label as an earlier row of their split. `conflicting`: rows that are kept
     although another row of their split has the same input and a different label. `shared_group`: train rows whose group
-    also occurs in another split. `shared_input`: all other train rows whose input also occurs in another split.
+    also occurs in another split. `shared_input`: all other train rows that were dropped because their input, or with
+    `whole_groups` an input in their group, also occurs in another split.
     """
 
     duplicates: Mapping[str, int] = field(default_factory=dict)
@@ -43,8 +44,8 @@ def without_copies(
 
     With `duplicates`, only the first of all rows of a split with the same input and label is kept. Rows with the same
     input and different labels are all kept. With `between_splits`, train rows are dropped if their group or whole input
-    occurs in another split. With `whole_groups` (multiple choice), the other rows in the groups of these train rows are
-    dropped too.
+    occurs in another split. With `whole_groups` (for multiple choice), all other rows in the groups of dropped train
+    rows are dropped too.
 
     Raises:
         DataError: `between_splits` would leave no train row.
@@ -85,7 +86,9 @@ def without_copies(
 
 
 def _codes(inputs: Mapping[str, Mapping[str, pa.Array | pa.ChunkedArray]]) -> dict[str, np.ndarray]:
-    """Return a number per row; rows whose inputs are equal byte for byte have the same number, also across splits."""
+    """Return a number per row. Rows have the same number if their inputs are equal byte for byte, even in different
+    splits.
+    """
     numbers: dict[bytes, int] = {}
     return {
         split: np.array([numbers.setdefault(digest, len(numbers)) for digest in content_digests(columns)], np.int64)

@@ -60,8 +60,9 @@ def class_of(names: LabelNames) -> dict[str, int]:
     """Return the class number of every text that represents a class in the source; null is left out.
 
     If `names` is a list, each class is represented by its name and, if no name is a whole number, also by its position
-    ("0", "1", ...). If `names` is a mapping, each class is represented by the values that are mapped to it. "True" and
-    "False" also represent the classes named true and false, or else yes and no, or else 1 and 0; case is ignored.
+    ("0", "1", ...). If `names` is a mapping, each class is represented by the values that are mapped to it. The
+    booleans "True" and "False" also represent two classes that are named true and false, yes and no, or 1 and 0. Case
+    is ignored.
 
     Raises:
         DataError: two classes are represented by the same value.
@@ -74,9 +75,9 @@ def read_labels(
 ) -> Labels:
     """Convert the label values of all splits to class numbers.
 
-    Values are compared as in `label_text`, so 1, 1.0 and "1" are the same label; empty values are null. With `names`,
-    the allowed values are the texts that `class_of` returns, and null if `names` maps null to a class. Without `names`,
-    the classes are the values in the data: whole numbers in numerical order, then texts in alphabetical order.
+    Values are compared by their `label_text`, so 1, 1.0 and "1" are the same label. Empty values are null. With
+    `names`, the allowed values are the texts that `class_of` returns, and null if `names` maps null to a class. Without
+    `names`, the classes are the values in the data: whole numbers in numerical order, then texts in alphabetical order.
 
     Raises:
         DataError: a column does not contain single values; a value is neither a class nor in `unlabelled`, or is both;

@@ -1,6 +1,4 @@
-"""Detection of a label column and a text column that seem to be swapped. The data checks use the rule in `seem_swapped`
-too.
-"""
+"""Detection of a label column and a text column that seem to be swapped. The data checks also use `seem_swapped`."""
 
 from collections.abc import Mapping
 

@@ -128,8 +128,9 @@ def build_raw_table(
     """Convert a source's tables to one table with the fixed column names and types of the raw dataset.
 
     `row_id` numbers the source's rows over all splits, in order, before any row is dropped. Rows with a label in
-    `unlabelled` and the copies that `copies` selects are dropped and counted. After these rows are dropped, `holdout`
-    draws splits from train, and `limit` draws rows of each split. Both draws are stratified and keep groups whole.
+    `unlabelled` and the copies that `copies` selects are dropped and counted. `holdout` then draws splits from the
+    remaining train rows, and `limit` draws rows of each split. Draws by `holdout` and `limit` are stratified and keep
+    groups whole.
 
     Texts and images of the kept rows are not copied, so memory-mapped data need not fit into memory. `complete=False`
     means that `tables` contain only the first rows, so missing classes and annotation files without a match are
@@ -388,7 +389,7 @@ def group_numbers(tables: Mapping[str, pa.Table], names: str | tuple[str, ...] |
 
     The result is empty if there is no group column. With one column, rows with the same value are a group. With several
     columns, rows that share a value in any of the columns are in the same group. Rows that are linked through other
-    rows are in the same group too. A value therefore never occurs in two groups.
+    rows are in the same group too. A value in a group column therefore never occurs in two groups.
 
     Raises:
         DataError: a row has no value.

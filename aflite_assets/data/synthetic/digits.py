@@ -28,8 +28,8 @@ def digits(source: DigitsSource) -> dict[str, pa.Table]:
     source has marks, there are two more columns: `mark` ("right" if the mark encodes the image's class, "wrong" or
     "none") and `mark_names` (the encoded digit as text, or "none"). In each class of each split, `round(share * rows)`
     rows carry a mark. Of all marks in a split, `round(wrong_share * marks)` are wrong; each wrong mark encodes one of
-    the nine other classes, chosen at random. The degradation depends only on the seed and the image. Two sources that
-    differ only in their marks therefore have the same splits, and the same images except for the marks.
+    the nine other classes, chosen at random. The degradation depends only on the seed and the image. If two sources
+    differ only in their marks, they have the same splits and, except for the marks, the same images.
     """
     from sklearn.datasets import load_digits
 

@@ -130,17 +130,17 @@ def template_nli(source: TemplateNliSource) -> dict[str, pa.Table]:
 
     - negation: the hypothesis ends in, for example, ", not a cat", which names another kind of its topic at random.
       Kinds exclude one another, so the meaning of the hypothesis does not change. With `cues: aligned`, contradictions
-      have this cue.
+      have the cue negation.
     - hypothesis_word: the hypothesis ends in ", indeed", ", incidentally" or ", actually", which do not change its
       meaning. With `cues: aligned`, the three words mark entailments, neutral pairs and contradictions, in this order.
-    - overlap: the premise contains all words of the hypothesis. With `cues: aligned`, entailments have this cue.
+    - overlap: the premise contains all words of the hypothesis. With `cues: aligned`, entailments have the cue overlap.
 
     With `cues: reversed`, a class instead gets the cues of the two other classes, and each word counts as a separate
-    cue. The repeated words are then about the other person. Rows without a planted cue contain no negation and none of
-    the three words.
+    cue. If such a class has the overlap cue, the repeated words are about the other person. Rows without a planted cue
+    contain no negation and none of the three words.
 
     Each split has its own stream of random numbers, determined by the seed and the split's name. A pair that already
-    occurs in this or an earlier split is drawn again, so that no pair is in two splits.
+    occurred in the same or an earlier split is drawn again, so that no pair is in two splits.
 
     These cues were found in SNLI and MultiNLI: Gururangan et al., NAACL 2018 (negation, modifiers); Poliak et al., *SEM
     2018 (hypothesis-only models); McCoy et al., ACL 2019 (word overlap).

@@ -1,5 +1,5 @@
-"""Results in a folder. One rename publishes a result, and another rename sets it aside. A check for damage reads the
-result's files.
+"""Results in a folder. A result is published by one rename, and set aside by another rename. A check for damage reads
+the result's files.
 """
 
 import errno
@@ -24,7 +24,7 @@ _setting_aside = threading.Lock()
 
 @dataclass(frozen=True)
 class FolderBackend:
-    """Backend in a folder, for processes that can lock files against each other; see `Backend`."""
+    """Backend for results in a folder, used by processes that can lock files against each other; see `Backend`."""
 
     root: Path
     keeps_copies: ClassVar[bool] = False
@@ -65,7 +65,7 @@ class FolderBackend:
         write_bytes(path, body)
 
     def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Write a file. Only the holder of the lock may call this. An unreadable file is replaced."""
+        """Write a file. Only the holder of the asset's lock may call this method. An unreadable file is replaced."""
         try:
             there = self.read(name)
         except (OSError, ValueError):
@@ -117,7 +117,7 @@ class FolderBackend:
         """Publish a complete folder by renaming it.
 
         Raises:
-            OSError: the target path cannot be written, or something other than this result exists there.
+            OSError: the target path cannot be written, or another file or folder exists at this path.
         """
         target = wanted.folder
         target.parent.mkdir(exist_ok=True)

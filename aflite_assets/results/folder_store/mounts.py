@@ -1,7 +1,7 @@
 """Check, from a folder's mount options, whether locks work between the machines that share the folder.
 
-All drafts of one result are in the same folder. Two machines may therefore share results only if a lock on one machine
-also stops the other machine.
+All drafts of one result are in the same folder. Two machines may share results only if a lock on one machine also stops
+the other machine.
 """
 
 import re

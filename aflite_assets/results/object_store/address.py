@@ -25,9 +25,9 @@ _STEP = re.compile(r"(?!\.)[A-Za-z0-9_.=-]+")
 class StoreAddress:
     """Address of results in an object store, made of a bucket and a prefix.
 
-    `prefix` has no slashes at its ends and is empty for the whole bucket. `endpoint_url`: the server, or None for the
-    server that the profile names or, by default, for AWS's own server. `region`: the region, or None for the region of
-    the profile.
+    `prefix` has no slashes at its ends and is empty for the whole bucket. `endpoint_url`: the server. If None, the
+    profile's server is used or, if the profile names no server, AWS's own server. `region`: the region, or None for the
+    region of the profile.
     """
 
     bucket: str
@@ -54,7 +54,7 @@ def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> 
     value of `AWS_REGION` or `AWS_DEFAULT_REGION`.
 
     Raises:
-        InvalidInputError: the text is not such an address, or contains a user or a password.
+        InvalidInputError: the text is not an address of an object store, or contains a user or a password.
     """
     example = "write s3://bucket/prefix"
     if "@" in text:  # the text before it may be a password, so it is not repeated

@@ -1,12 +1,14 @@
 """`ObjectBackend`: results in a bucket, with a local copy of results that were computed or read on this machine.
 
-Only the bucket decides what is published, current or refused; readers get paths of the local copy. The folder `root`
-contains:
+The bucket alone determines which results are published and current. Readers get paths of the local copy. The folder
+`root` contains:
 
+```
 <root>/<asset>/<partition>/<key>/            fetched results, and results published by this machine; the same for parts
 <root>/<asset>/<partition>/.work/<key>/      files of an unfinished writer; `ready/` is complete but not uploaded yet
 <root>/<asset>/<partition>/.fetching/        results that are being fetched
 <root>/.locks                                locks of datasets, which work only on this machine
+```
 """
 
 import logging
@@ -108,13 +110,13 @@ class ObjectBackend:
         )
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Test once per process whether the server respects conditions of writes."""
+        """Test once per process whether the server respects conditional writes."""
         if self.address not in _writable:
             self.bucket.check_conditions(name, body)
             _writable.add(self.address)
 
     def published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
-        """Return the result in a folder. Neither its manifest nor its files are checked."""
+        """Return the result in a folder. The manifest and the files of the result are not checked."""
         result = ObjectResult(asset, partition, folder.name, folder, self.root, self.address)
         return None if result.stored is None else result
 
@@ -136,8 +138,8 @@ class ObjectBackend:
         return Damage(own, reasons) if reasons else None
 
     def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
-        """Return a function that compares the sizes of a result's files with the manifest. It lists the bucket once per
-        result.
+        """Return a function that compares the sizes of a result's files with the manifest. The function lists the
+        bucket once per result.
 
         `deep`: also compare the content of the files. Each part is examined once.
         """
@@ -147,8 +149,8 @@ class ObjectBackend:
         """Remove a result's manifest from the bucket, if the manifest is unchanged since it was read, and remove the
         local copy.
 
-        The command `aflite doctor` removes the result's files. If a server ignores conditions of deletes, this also
-        removes a result that another machine publishes at the same moment.
+        The command `aflite doctor` removes the result's files. If a server ignores conditional deletes, a result that
+        another machine publishes at the same moment is removed as well.
         """
         own = _own(result)
         name = f"{own.name}/{MANIFEST}"

@@ -67,8 +67,8 @@ class StoredObject:
 
 @dataclass(frozen=True)
 class UnfinishedUpload:
-    """An upload in parts that was neither completed nor aborted. It has the time of its start (UTC, by the server's
-    clock).
+    """An upload in parts that was neither completed nor aborted. `begun`: the time when the upload started (UTC, by the
+    server's clock).
     """
 
     name: str
@@ -77,7 +77,9 @@ class UnfinishedUpload:
 
 
 def bucket_of(address: StoreAddress) -> "Bucket":
-    """Return the bucket of an address. Each process creates the bucket's client only once, because this takes time."""
+    """Return the bucket of an address. Each process creates the bucket's client only once, because creating a client
+    takes time.
+    """
     with _making:
         return _bucket(address)
 
@@ -88,10 +90,10 @@ def _bucket(address: StoreAddress) -> "Bucket":
 
 
 class Bucket:
-    """The objects below an address. Any number of threads may use it.
+    """The objects below an address. Any number of threads may use one `Bucket`.
 
-    Every method raises `StoreUnreachableError` if the server does not answer, `StoreAccessError` if the server refuses,
-    and `StoreError` if the answer is not an answer of S3.
+    Every method raises `StoreUnreachableError` if the server does not answer, and `StoreAccessError` if the server
+    refuses. If the answer does not come from S3, `StoreError` is raised.
     """
 
     def __init__(self, address: StoreAddress) -> None:
@@ -182,13 +184,13 @@ class Bucket:
         return self._put_if(name, body, IfMatch=etag) or self._holds(name, body)
 
     def check_conditions(self, name: str, body: bytes) -> None:
-        """Check that the server does not overwrite the object `name` if a condition of the write forbids it.
+        """Check that the server does not overwrite the object `name` if a write has a condition that is not met.
 
         The object is created if it is missing.
 
         Raises:
-            UnsupportedStoreError: the server overwrites the object anyway. The object then has the content `body`, so
-                use an object that always has this content.
+            UnsupportedStoreError: the server overwrites the object although the condition is not met. The object then
+                has the content `body`, so choose an object that always has this content.
         """
         self._put_if(name, body, IfNoneMatch="*")
         for condition in ({"IfNoneMatch": "*"}, {"IfMatch": '"00000000000000000000000000000000"'}):
@@ -247,8 +249,7 @@ class Bucket:
     def delete_same(self, name: str, etag: str) -> bool:
         """Remove the object if it still has this ETag, and return whether the object no longer exists.
 
-        If a server ignores or does not support conditions of deletes, the object is removed even if it has another
-        ETag.
+        If a server ignores or does not support conditional deletes, the object is removed even if it has another ETag.
         """
         from botocore.exceptions import ClientError
 
@@ -322,14 +323,14 @@ class Bucket:
     def _holds(self, name: str, body: bytes) -> bool:
         """Return True if the object has the content `body`.
 
-        This is called after the server refused a write, because an earlier attempt may have succeeded although the
-        answer was lost.
+        This method is called after the server refused a write, because an earlier attempt may have succeeded although
+        the answer was lost.
         """
         there = self.get(name)
         return there is not None and there.body == body
 
     def _put_if(self, name: str, body: bytes, **condition: str) -> bool:
-        """Return True if the server wrote the object under a condition."""
+        """Write an object under a condition, and return True if the server wrote the object."""
         from botocore.exceptions import ClientError
 
         for attempt in range(_TRIES):

@@ -1,4 +1,4 @@
-"""`ObjectResult`: a result in a bucket. Its manifest and files are fetched only when needed."""
+"""`ObjectResult`: a result in a bucket. The manifest and the files of the result are fetched only when needed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class ObjectResult(PublishedResult):
 
     @property
     def copy(self) -> PublishedResult:
-        """The folder of the local copy. It may be missing or hold another result."""
+        """The folder of the local copy. The local folder may be missing or hold another result."""
         return PublishedResult(self.asset, self.partition, self.key, self.folder)
 
     @property
@@ -57,7 +57,7 @@ class ObjectResult(PublishedResult):
 
     @cached_property
     def stored(self) -> bytes | None:
-        """The bytes of the manifest, even if the manifest cannot be used, or None if there is no manifest."""
+        """The bytes of the manifest, even of an invalid manifest, or None if there is no manifest."""
         if self.known is not None:
             return self.known
         record = self.bucket.get(f"{self.name}/{MANIFEST}")
@@ -65,7 +65,8 @@ class ObjectResult(PublishedResult):
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """Manifest of the result. Its field `attempt` is the folder with the result's files in the bucket.
+        """Manifest of the result. The field `attempt` of the manifest is the folder with the result's files in the
+        bucket.
 
         Raises:
             LostObjectsError: the manifest no longer exists, or cannot be used.
@@ -87,5 +88,5 @@ class ObjectResult(PublishedResult):
         }
 
     def fetch(self) -> None:
-        """Complete this machine's copy; see `fetch_result`."""
+        """Complete this machine's copy of the result; see `fetch_result`."""
         fetch_result(self.bucket, self.copy, self.name, self.manifest, self.stored or b"")

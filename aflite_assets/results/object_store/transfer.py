@@ -1,9 +1,11 @@
 """Transfer of results between this machine's folders and a bucket. One conditional write publishes a result. A result
 is fetched completely or not at all.
 
+```
 <prefix>/<asset>/<partition>/<key>/manifest.json        written last and never over another, which publishes the result
 <prefix>/<asset>/<partition>/<key>/<attempt>/<file>     the files of one upload attempt, which the manifest names
 <prefix>/<asset>/<partition>/parts/<key>/...            the same for parts
+```
 
 Every upload attempt has a prefix of its own. Therefore, two machines that publish at the same time cannot change each
 other's files.
@@ -39,7 +41,8 @@ _log = logging.getLogger(__name__)
 
 
 def read_manifest(body: bytes, place: str) -> dict[str, Any] | None:
-    """Return a manifest from its bytes, or None if it does not belong to this place in the bucket.
+    """Return a manifest from its bytes, or None if the manifest is not a valid manifest of the result at `place` in the
+    bucket.
 
     See `manifest_problem` for the checks.
     """
@@ -55,7 +58,7 @@ def read_manifest(body: bytes, place: str) -> dict[str, Any] | None:
 def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
     """Publish a complete folder, with its manifest, under the name `place`, and return the published manifest.
 
-    If another result was published there before or meanwhile, remove the uploaded files and return None.
+    If another result was published at `place` first, remove the uploaded files and return None.
 
     Raises:
         StoreError: the files could not be uploaded, or the bucket cannot be written. Nothing was published.
@@ -115,13 +118,13 @@ def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Ma
     """Fetch the files that the manifest of the result at `place` names. Files that the local copy already has with the
     right content are kept.
 
-    `body`: the stored manifest. If the local folder has another manifest or files with other content, the files are
-    fetched again. Only one process of this machine fetches at a time. Files are first written to another folder and
-    compared with their hashes.
+    `body`: the stored manifest. If the local folder has another manifest or files with other content, all files are
+    fetched again. Only one process of this machine fetches a result at a time. Files are first written to another
+    folder and compared with their hashes.
 
     Raises:
         LostObjectsError: the bucket no longer holds a file that the manifest names.
-        StoreError: the folder cannot be written, or a process is reading another data version in it.
+        StoreError: the local folder cannot be written, or a process is reading another data version in this folder.
     """
     with fetching(copy.folder):
         if _is_whole(copy, body):
@@ -135,17 +138,17 @@ def fetch_result(bucket: Bucket, copy: PublishedResult, place: str, manifest: Ma
         except OSError as error:
             raise StoreError(
                 f"{bucket.address}/{place} cannot be fetched into {copy.folder} ({error.strerror}); free some space "
-                "or make it writable, or set AFLITE_HOME to another folder"
+                "or make the folder writable, or set AFLITE_HOME to another folder"
             ) from error
         finally:
             shutil.rmtree(aside, ignore_errors=True)
 
 
 def keep_copy(folder: Path, copy: PublishedResult, body: bytes) -> None:
-    """Use a folder, which was published with the manifest `body`, as this machine's copy. If this fails, remove the
-    folder.
+    """Use a folder, which was published with the manifest `body`, as this machine's copy. If the folder cannot be used,
+    remove it.
 
-    The result is already published, so a failure is only a warning.
+    A failure is only logged as a warning, because the result is already published.
     """
     try:
         with fetching(copy.folder):
@@ -162,7 +165,7 @@ def keep_copy(folder: Path, copy: PublishedResult, body: bytes) -> None:
 
 
 def _put_in_place(whole: Path, copy: PublishedResult) -> None:
-    """Move a complete folder to the place of a local copy, in one step. Call this only within `fetching`.
+    """Move a complete folder to the place of a local copy, in one step. Call this function only within `fetching`.
 
     Raises:
         StoreError: a process is reading another data version at this place, and would read files of both versions.
@@ -203,7 +206,7 @@ def _discard(copy: PublishedResult) -> None:
 
 
 def _beside(copy: PublishedResult) -> Path:
-    """Return a path that does not exist yet. It is in a folder to which only the holder of the lock may write."""
+    """Return a path that does not exist yet. The path is in a folder to which only the holder of the lock may write."""
     return copy.folder.parent / FETCHING / f"{copy.key}-{uuid.uuid4().hex[:8]}"
 
 
@@ -222,7 +225,7 @@ def fetching(folder: Path) -> Iterator[None]:
 def fetching_now(left: Path) -> Iterator[bool]:
     """Yield True if no process is fetching the result that belongs to a folder below `.fetching`.
 
-    No process can begin to fetch it while the block runs.
+    No process can begin to fetch the result while the block runs.
     """
     with alone_now(left.parent / f"{left.name.partition('-')[0]}.lock") as held:
         yield held

@@ -32,8 +32,8 @@ class StrictSpec(BaseModel):
 
     @model_serializer(mode="wrap")
     def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Serialise the settings without those that a later version added, if they have their default values. Cache
-        keys from before such a setting was added then stay valid.
+        """Leave out the settings in `LATER_SETTINGS` that have their neutral values. Cache keys from before these
+        settings were added then stay valid.
         """
         values = serialize(self)
         for (model, field), neutral in LATER_SETTINGS.items():
@@ -231,7 +231,7 @@ class WordsSpec(TrainingSpec):
     warmup_share: float = Field(0.0, ge=0, lt=1, description="share of the steps during which the learning rate rises")
 
     def for_rows(self, n_rows: int) -> Self:
-        """Fill in the batch size for this number of train rows if the file sets no batch size."""
+        """If the file sets no batch size, set the default for `n_rows` train rows."""
         if self.batch_size:
             return self
         return self.model_copy(update={"batch_size": 256 if n_rows >= LARGE_BATCH_ROWS else 32})
@@ -423,9 +423,7 @@ class MaxPpmiSpec(ClassicalSpec):
 
 
 class FineTuneStage(StrictSpec):
-    """One stage of training after the first stage. Settings that are not given have the values of the evaluator in
-    `start`.
-    """
+    """One stage of training after the first stage. Unset fields have the values of the evaluator in `start`."""
 
     rows: Name | None = Field(
         None, description="the challenge set with the train rows of this stage: its split `fine_tune`"
@@ -480,7 +478,7 @@ class FineTuneStage(StrictSpec):
 
 
 class FineTunedSpec(StrictSpec):
-    """An evaluator that is first trained like another evaluator, and then on further sets of rows in turn.
+    """An evaluator that is first trained like another evaluator, and then on one or more further sets of rows.
 
     The rows may come from challenge sets (ICML 2020, Table 2), or be forgettable rows (Yaghoobzadeh et al. 2021,
     section 3).

@@ -95,7 +95,7 @@ def tag_key(models: list[type[BaseModel]]) -> str:
 
 
 def tags(models: list[type[BaseModel]], key: str) -> list[str]:
-    """Return the values of `key` that select one of these models."""
+    """Return the values of `key` that select one of the given models."""
     return [tag for model in models for tag in _choices(model)[key]]
 
 

@@ -104,8 +104,8 @@ def _text(path: Path) -> str:
 
 
 def _bytes(path: Path) -> bytes:
-    """Read at most one byte more than the allowed size. A pipe raises an error, because reading from a pipe might never
-    end.
+    """Read a file up to one byte beyond the allowed size, so that a larger file is detected. A pipe raises an error,
+    because reading from a pipe might never end.
     """
     try:
         if stat.S_ISREG(path.stat().st_mode):

@@ -369,7 +369,7 @@ def test_columns_of_parquet_that_share_a_name_are_named(tmp_path: Path) -> None:
 
 def test_key_that_stands_twice_in_a_line_is_named(tmp_path: Path) -> None:
     content = b'{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n'
-    message = "read as jsonl: line 2: the key 'a' occurs twice; keep one of them"
+    message = "read as jsonl: line 2: the key 'a' occurs twice; keep only one of the two keys"
     with pytest.raises(DataError, match=re.escape(message)):
         _read(tmp_path / "a.jsonl", content, "jsonl")
 

@@ -203,7 +203,7 @@ def _naming_no_files(table: pa.Table) -> pa.Table:
     """Return the table with images as bytes, without file paths.
 
     Only tables from image folders may contain paths. In a file or dataset from elsewhere, a row could name any file on
-    this computer. The content of that file would then be published with the dataset.
+    this computer. The content of such a file would then be published with the dataset.
     """
     for number, name in enumerate(table.column_names):
         column = table.column(number)

@@ -8,8 +8,8 @@ the store is read-only, its content is kept in memory until the process ends.
 
 A check with the record does not find two kinds of damage. First, a disk fault may change bytes of a file, but not its
 size, its times or its inode. Second, a write within a few milliseconds after publication may leave the times unchanged,
-because file systems store times coarsely. The check `find_damage(..., ignore_cache=True)`, as in `aflite doctor
---deep`, also finds these two kinds of damage. A person who can write to the store and also changes the hashes is not
+because file systems store times coarsely. With `ignore_cache=True` (as in `aflite doctor --deep`), `find_damage` hashes
+every file and therefore finds all changed bytes. A person who can write to the store and also changes the hashes is not
 detected.
 """
 

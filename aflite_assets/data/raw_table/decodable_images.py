@@ -46,7 +46,7 @@ def drop_undecodable(
     """Drop the rows with images that cannot be decoded; rows with other inputs are unchanged.
 
     `largest_share`, in [0, 1): largest allowed share of undecodable images per split. `complete=False` means that
-    `examples` contains only the first rows. Any share of undecodable images is then allowed.
+    `examples` contains only the first rows. If `complete` is False, any share of undecodable images is allowed.
 
     Raises:
         DataError: a split has too many undecodable images, or only one class is left in train.

@@ -161,9 +161,9 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
     held_back = drawn(train, sizes.held_back, seed=[seed, 0, 1])
     if len(held_back) < sizes.held_back / 2:
         raise DataError(
-            f"`warmup.size` is `auto`, which has to hold back {sizes.held_back} rows, but with whole groups only "
-            f"{len(held_back)} can be held back; set `columns.group` to a column of smaller groups, or set "
-            "`warmup.size` to a share such as 0.1"
+            f"`warmup.size` is `auto`, which has to hold back {sizes.held_back} rows, but only "
+            f"{len(held_back)} can be held back without splitting a group; set `columns.group` to a column of smaller "
+            "groups, or set `warmup.size` to a share such as 0.1"
         )
     left = rows_left(train, held_back)
     nested: list[Examples] = []
@@ -177,9 +177,10 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
     ]
     if len(kept) < 2:
         raise DataError(
-            f"`warmup.size` is `auto`, which plans samples of {list(sizes.samples)} rows, but with whole groups they "
-            f"have {list(map(len, nested))} rows, so too few samples differ and have two classes; set `columns.group` "
-            "to a column of smaller groups, or set `warmup.size` to a share such as 0.1"
+            "`warmup.size` is `auto`, which needs at least two different samples with two classes each; the planned "
+            f"sizes are {list(sizes.samples)}, but without splitting groups the samples have "
+            f"{list(map(len, nested))} rows; set `columns.group` to a column of smaller groups, or set `warmup.size` "
+            "to a share such as 0.1"
         )
     return NestedSamples(train.row_ids[held_back], tuple(sample.row_ids for sample in kept))
 

@@ -255,12 +255,12 @@ def _earlier_controls(
 
 
 def _sampled(representation: str, row_ids: np.ndarray) -> ControlSet:
-    """Return a control set with all train rows of the sample, for a filter that ran on a sample."""
+    """Return the control set `sampled`, which has all train rows from which the other sets are drawn."""
     return ControlSet(representation, "sampled", None, "train", row_ids)
 
 
 def _weighted(representation: str, rows: pa.Table, row_ids: np.ndarray) -> ControlSet:
-    """Return a control set of all train rows with the published weights; rows without a score have the weight 1."""
+    """Return the control set `weighted`, with published weights; rows without a score have the weight 1."""
     weights = row_weights(rows["label_probability"], rows["label"].to_numpy())
     known = _in_order(row_ids, rows["row_id"].to_numpy(), _floats(pa.chunked_array([weights])))
     return ControlSet(

@@ -39,7 +39,7 @@ from aflite_assets.stages.stage import StageContext
 
 @dataclass(frozen=True)
 class CurveTraining:
-    """Inputs of every point of the learning curves.
+    """Inputs that are the same for every point of the learning curves.
 
     `train`: the train rows, which are part of `raw`. `samples`: the samples drawn from `train`.
     """
@@ -148,10 +148,10 @@ class PointJob:
 
 
 def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
-    """Draw held-back rows, and nested samples of the other rows, by label and in whole groups.
+    """Draw held-back rows, and nested samples of the remaining rows; labels are stratified and groups are not split.
 
-    The sizes are those of `sizes.curve_sizes`. Whole groups may make a sample smaller than its size. A sample is left
-    out if it has only one class, or if it is no larger than the previous sample.
+    The sizes are those of `sizes.curve_sizes`. A sample may be smaller than its planned size, because groups are not
+    split. A sample is left out if it has only one class, or if it is no larger than the previous sample.
 
     Raises:
         DataError: there are too few rows for a curve, or groups are too large to be drawn.

@@ -1,6 +1,6 @@
 """Facts about single rows for the report, as Arrow columns.
 
-The facts are the filter's outcome, the row's place in the source, pointwise V-information (PVI) and data maps.
+The facts are the filter's outcome, the row's position in the source, pointwise V-information (PVI) and data maps.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

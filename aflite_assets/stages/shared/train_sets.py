@@ -138,7 +138,7 @@ def _sliced_again(
     run: FilterRun,
     words: "RowWords | None",
 ) -> tuple[np.ndarray, float | None]:
-    """Repeat an iteration's removal, limited to `room` train rows; return a bool per row (True if removed), and the cutoff.
+    """Repeat an iteration's removal, limited to `room` train rows; return a mask of removed rows, and the cutoff.
 
     Only rows that the original iteration removed have a score, so no other row can be removed.
     """

@@ -203,7 +203,7 @@ def needs_warmup(settings: WarmupSplitSettings) -> bool:
 
 
 def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict[str, object]]:
-    """Return the token counts of the texts for every text model; the keys are names of settings, such as `evaluators.NAME`.
+    """Return token counts of the texts per text model; the keys are names of settings, such as `evaluators.NAME`.
 
     The counts are compared with the model's `max_length`. For models that build their tokenizer during training, the
     entry is the reason why nothing was measured.

@@ -48,7 +48,7 @@ def stage_options(
 ) -> dict[str, Any]:
     """Return the decorator arguments for the asset of a stage.
 
-    `checks`: (name, description, blocking) of asset checks besides the checks of the stage.
+    `checks`: further asset checks, besides the stage's own checks, as tuples (name, description, blocking).
     """
     stage = STAGES[name]
     own = [
@@ -78,7 +78,7 @@ def check_by_dataset(
     blocking: bool,
     partitions_def: dg.PartitionsDefinition[str] = DATASETS,
 ) -> dg.AssetCheckSpec:
-    """Return an asset check with a separate outcome for each dataset; Dagster 1.13 marks this as a preview."""
+    """Return an asset check with a separate outcome per dataset, which is a preview feature of Dagster 1.13."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*partitions_def.* on an AssetCheckSpec")
         return dg.AssetCheckSpec(
@@ -96,9 +96,10 @@ def run_asset(
     on_iteration: Any = lambda report: None,
     cells: CellFilter = ALL_CELLS,
 ) -> StoredResult:
-    """Return the result of the asset's stage (which has the same name) for the dataset of the partition.
+    """Return the result of the stage with the asset's name, for the dataset of the partition.
 
-    `cells`: the cells of the evaluator grid to train now. Errors and retries are the same as in `found_or_made`.
+    `cells`: the cells of the evaluator grid to train in this run. Errors and retries are the same as in
+    `found_or_made`.
     """
     name = context.op_def.name  # a check that runs alone has no asset key
     if _comes_first(context):
@@ -236,7 +237,7 @@ def _asset_check(outcomes: Sequence[CheckOutcome]) -> dg.AssetCheckResult:
 
 
 def _number(by_subject: Mapping[str, int | float | str]) -> int | float | str | Mapping[str, int | float | str]:
-    """Return the value if all subjects have the same value (floats with four decimals), else the values by subject."""
+    """Return the value, rounded to four decimals, if all subjects have the same value; otherwise, return all values."""
     first, *others = dict.fromkeys(by_subject.values())
     if others:
         return by_subject

@@ -54,9 +54,9 @@ def run_webserver(arguments: Sequence[str], *, wrap: Callable[[Any], Any]) -> No
 
 
 def run_dev(arguments: Sequence[str], *, webserver: Sequence[str], preexec_fn: Callable[[], None]) -> None:
-    """Run the command `dagster dev` in this process, with another command in place of `python -m dagster_webserver`.
+    """Run the command `dagster dev` in this process; the command `webserver` replaces `python -m dagster_webserver`.
 
-    When this command ends, code servers and all their child processes end too, even if they are still loading.
+    When `dagster dev` ends, code servers and their child processes end too, even if the code servers are still loading.
     `preexec_fn` runs in each process that this process starts.
     """
     from dagster._cli import dev

@@ -127,8 +127,8 @@ def cue_scan(
 ) -> dg.MaterializeResult:
     """Properties of rows that predict the label by themselves, and the rows that have each property; no model is used.
 
-    The check fails if a property that was found cannot be part of any task. `docs/scan.md` explains how cues are found
-    and tested.
+    The check fails if the scan finds a property that cannot be part of any task. `docs/scan.md` explains how cues are
+    found and tested.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     metadata = {

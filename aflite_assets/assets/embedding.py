@@ -29,7 +29,10 @@ def embeddings(
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
-    """Features of all rows that were not used for warm-up, in all splits, per representation. A stopped run resumes."""
+    """Features of all rows that were not used for warm-up, in all splits, per representation.
+
+    If a run is stopped, the next run resumes the computation.
+    """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device, compute_cluster)
     summary = obtained.result.summary
     store = result_store.open()

@@ -97,7 +97,7 @@ def leaning_sets(
     """At most three properties associated with the label, and train rows that can show whether models use a property.
 
     `evaluator_models` trains an evaluator on rows in which a property is not associated with any class. For comparison,
-    it trains the evaluator on the same number of other rows.
+    `evaluator_models` trains the evaluator on the same number of rows in which the property is associated.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     metadata = {

@@ -79,11 +79,12 @@ def filtered_sets(
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
-    """The result of AFLite per representation: the kept rows, and the iteration in which each other row was removed.
+    """The result of AFLite per representation: the kept rows, and the iteration in which each removed row was removed.
 
-    A stopped run resumes. `filtering_<representation>` is a small picture of representation bias and remaining train
-    rows. Click [Show Markdown] in the metadata to see the full picture with axes, and the scores by iteration. The
-    number of kept rows and the representation bias are plotted under Metadata, Plots.
+    If a run is stopped, the next run resumes the filter at its last checkpoint. `filtering_<representation>` is a small
+    picture of representation bias and remaining train rows. Click [Show Markdown] in the metadata to see the full
+    picture with axes, and the scores by iteration. The number of kept rows and the representation bias are plotted
+    under Metadata, Plots.
     """
     obtained = run_asset(
         context,
@@ -121,7 +122,7 @@ iteration_sets = dg.AssetSpec(
 
 
 def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) -> None:
-    """Report one finished iteration to Dagster; an iteration can be reported several times.
+    """Report one finished iteration to Dagster; reporting an iteration several times is allowed.
 
     If a dataset has several representations, the partition's name is the representation's name and the iteration's
     number.
@@ -225,9 +226,7 @@ def _in_small(part: PublishedResult) -> dg.MarkdownMetadataValue:
 
 
 def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[str, str]]:
-    """Return the share of kept rows for each representation and split, and the largest differences that chance can
-    explain.
-    """
+    """Return, per representation and split, the share of kept rows and the largest difference that chance can explain."""
     return {
         name: {
             kept.split: f"{100 * kept.share:.1f} %, train {100 * kept.train_share:.1f} %, "
@@ -240,7 +239,7 @@ def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[
 
 
 def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
-    """Compute the outcomes of the checks from the published rows, for new and for reused results."""
+    """Compute the outcomes of the asset's checks from the published rows of a new or reused result."""
     from aflite_assets.diagnostics.evidence.kept_like_train import KeptShare, kept_shares
     from aflite_assets.stages.shared.report_inputs import filtered_set
 

@@ -16,8 +16,8 @@ Each run has its own process and therefore reads the files again.
 class DatasetPartitions(dg.DynamicPartitionsDefinition):
     """Partitions of the assets, one per dataset with a YAML file.
 
-    A dataset can be run even if its partition is not listed in the Dagster instance. A new instance can thus run any
-    dataset, and a run continues even while its dataset's YAML file is being replaced.
+    A dataset can be run even if its partition is not listed in the Dagster instance. For this reason, a new Dagster
+    instance can run any dataset, and a run continues while its dataset's YAML file is being replaced.
     """
 
     def has_partition_key(self, partition_key: str, *_: object, **__: object) -> bool:
@@ -28,10 +28,10 @@ class DatasetPartitions(dg.DynamicPartitionsDefinition):
         """Refuse a partition key that is not the name of a dataset.
 
         Raises:
-            DagsterUnknownPartitionError: the message names the most similar dataset, all datasets, and the error of an
-                invalid file with this name.
-            ClickException: the same message, raised in commands such as `dg launch`, where Dagster's own error would
-                become a traceback or another message.
+            DagsterUnknownPartitionError: the message names the most similar dataset, all datasets and, if the key's
+                YAML file is invalid, its error.
+            ClickException: the error was raised in a command such as `dg launch`. The message is the same; Dagster's
+                own error would become a traceback or another message.
         """
         why = _why_unknown(partition_key, load_registry())
         if why is not None:
@@ -46,7 +46,7 @@ OWNERS = ["team:aflite"]
 def listing_requests(
     registry: Registry, listed: set[str]
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
-    """Return, in the order of names, the requests that make the listed partitions (`listed`) equal to the registry.
+    """Return the requests, sorted by name, that make the partitions in Dagster (`listed`) equal to the registry.
 
     A dataset with an invalid file stays listed. If a folder cannot be read, no dataset is removed.
     """
@@ -58,7 +58,7 @@ def listing_requests(
 
 
 def _why_unknown(name: str, registry: Registry) -> str | None:
-    """Return the reason why no dataset has this name, or None if there is such a dataset."""
+    """Return the reason why no valid dataset has the name `name`, or None if a valid dataset has it."""
     try:
         registry[name]
     except SpecError as error:

@@ -31,8 +31,8 @@ def benchmark_report(
 
     If `aflite serve` runs at the address in `AFLITE_RESULTS_URL`, `report` is a link and pictures are shown directly.
     Without a server, paste `report_link` into the browser, and click [Show Markdown] to see pictures. Accuracies (in
-    [0, 1]) and the difference that decides the verdict (in percentage points) are plotted under Metadata, Plots. The
-    comparison that is plotted is named in `accuracy.of`.
+    [0, 1]) and the difference that decides the verdict (in percentage points) are plotted under Metadata, Plots.
+    `accuracy.of` names the comparison whose numbers are plotted.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     store = result_store.open()
@@ -65,9 +65,9 @@ def benchmark_report(
 
 
 def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue]:
-    """Return the link to the report if `AFLITE_RESULTS_URL` is set, else the path of its file and an address to paste.
+    """Return the link to the report or, if `AFLITE_RESULTS_URL` is not set, its file's path and an address to paste.
 
-    The address of a file is text instead of a link, because browsers do not open files from a server's page.
+    The address of the file is shown as text and not as a link, because browsers do not open files from a server's page.
     """
     page = results_page(report, store.root)
     if page is not None:
@@ -84,7 +84,7 @@ def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue
 
 
 def figures_shown(result: PublishedResult, store: ResultStore) -> dict[str, dg.MetadataValue]:
-    """Return the report's own figures: served by `aflite serve` if possible, otherwise inside the metadata."""
+    """Return the report's own figures as links to `aflite serve` or, if there is no server, inside the metadata."""
     inside = report_pictures(result)
     return {**inside, **linked_figures(result, store, list(inside))}
 

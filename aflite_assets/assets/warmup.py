@@ -32,7 +32,7 @@ def warmup_split(
     """Train rows that are used to train the encoders and then never used again.
 
     The rows are drawn after all sizes and models are checked. With `warmup.size: auto`, encoders are trained on samples
-    of growing size, and their learning curves choose one sample.
+    of growing size, and one sample is chosen by the learning curves.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary

@@ -9,7 +9,7 @@ BINS = 8
 
 
 def bin_edges(values: np.ndarray) -> np.ndarray:
-    """Return the upper edge of every bin but the last; there are at most `BINS` bins, with edges at quantiles.
+    """Return the upper edges of all bins except the last bin; edges are quantiles, and there are at most `BINS` bins.
 
     NaN is ignored.
     """
@@ -21,7 +21,7 @@ def bin_edges(values: np.ndarray) -> np.ndarray:
 
 
 def binned(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the name of each number's bin, such as "at most 4", "over 4 to 9" or "over 9"; "none" for NaN.
+    """Return the name of each value's bin, such as "at most 4", "over 4 to 9" or "over 9"; the name for NaN is "none".
 
     The names are texts of dtype object.
     """

@@ -30,12 +30,12 @@ def stage_checks(
 
     Args:
         stage: the stage that computed `result`.
-        result: a published result; results that were published without outcomes are accepted.
+        result: a published result, with or without stored outcomes.
         settings: the dataset's YAML file, or settings with the fields that the checks read.
         results: results by stage name, including every result that the checks read.
 
     Raises:
-        DataError: a result does not match the others.
+        DataError: `result` does not match another result.
     """
     checks = stage.checks
     if not checks.asks:

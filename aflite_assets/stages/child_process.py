@@ -77,9 +77,9 @@ class ChildTraceback(Exception):
 class StageWorker:
     """A child process that runs stages one after another, so that libraries are loaded once.
 
-    As a context manager, it ends the process on exit. The process starts with the first stage. The process ends after a
-    stage that failed, used a GPU or a cluster, or left more than `MOST_MEMORY` bytes in use. If the process has ended,
-    the next stage starts a new process.
+    Used as a context manager, the worker ends its process on exit. The process is started when the first stage is run.
+    The process ends after a stage that failed, used a GPU or a cluster, or left more than `MOST_MEMORY` bytes in use.
+    If the process has ended, the next stage starts a new process.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class StageWorker:
         seconds: float | None,
         on_making: Callable[[str], None],
     ) -> StoredResult:
-        """Run a stage as `make_in_child` does, with the same errors.
+        """Run a stage in the child process; arguments and errors are those of `make_in_child`.
 
         A stage with an `environment` gets a process of its own.
         """

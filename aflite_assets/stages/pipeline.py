@@ -80,9 +80,9 @@ SPREAD = frozenset({EMBEDDINGS.name, FILTERED_SETS.name, EVALUATOR_MODELS.name})
 def stage_key(
     stage: Stage, spec: DatasetSpec, inputs: Mapping[str, PublishedResult], *, contents: FieldContents | None = None
 ) -> ResultKey:
-    """Return the key of a stage's result: code version, the fields that the stage reads, file contents, and inputs.
+    """Return a stage's result key: code version, settings, hashes of the files that they name, and input versions.
 
-    `contents`: file contents that were hashed earlier; by default, the files are hashed now.
+    `contents`: hashes of source files that were computed earlier; by default, the files are hashed now.
     """
     reads = stage.settings.read_of(spec)
     hashes = content_hashes(spec, reads) if contents is None else contents.of(reads)
@@ -96,7 +96,7 @@ def input_versions(inputs: Mapping[str, PublishedResult]) -> dict[str, str]:
 
 
 def waits_for_scan(name: str, spec: DatasetSpec) -> bool:
-    """Return True if the dataset's YAML file requires a scan without artefacts before this stage."""
+    """Return True if the stage may run only after a scan that found no artefact (`scan.stop` is `artefact`)."""
     stops = spec.scan.stop == "artefact"
     return stops and name in ON_CARDS and not STAGES[name].settings.asks_nothing(spec)
 
@@ -104,8 +104,8 @@ def waits_for_scan(name: str, spec: DatasetSpec) -> bool:
 def require_no_artefact(name: str, spec: DatasetSpec, make: Callable[[str], PublishedResult]) -> None:
     """Refuse a stage that would use a GPU if the scan found an artefact and `scan.stop` is `artefact`.
 
-    `make`: a function that returns the result of a stage, computed if necessary. A missing scan is computed here,
-    because Dagster may start this stage before the scan.
+    `make`: a function that returns a stage's result and computes the result if necessary. A missing scan is computed
+    here, because Dagster may start the stage before the scan.
 
     Raises:
         ArtefactFoundError: the scan found an artefact.
@@ -128,12 +128,12 @@ def run_stage(
     cluster: ClusterSettings = ClusterSettings(),  # noqa: B008 - frozen
     on_making: Callable[[ResultKey], None] = lambda key: None,
 ) -> StoredResult:
-    """Return the result of one stage for one dataset: an existing result with the same key, or a new, published result.
+    """Return the result of one stage for one dataset; if no result has the stage's current key, compute and publish it.
 
-    If parts of an existing result failed, the stage runs again and computes these parts. `cells`: the cells of the
-    evaluator grid to train now. `cluster`: the cluster on which stages are distributed if possible; it does not change
-    results. `on_making`: called with the result's key before the stage runs. The manifest's provenance has `seconds`
-    (the duration) and `files` (a record of each source file).
+    If parts of an existing result failed, the stage runs again and computes the failed parts. `cells`: the cells of the
+    evaluator grid to train in this run. `cluster`: the cluster that runs the stage if the stage can be distributed;
+    results do not depend on the cluster. `on_making`: called with the result's key before the stage runs. In a new
+    result's manifest, `provenance` has `seconds` (the duration) and `files` (a record of each source file).
 
     Raises:
         StoreError: an input was never materialised or is damaged. A damaged result is set aside and recomputed when its
@@ -177,7 +177,7 @@ def run_stage(
 def _check_shared(cluster: ClusterSettings, store: ResultStore) -> None:
     """Check that all nodes of the cluster can read and write a stage's files.
 
-    With an object store, these files are only on this machine.
+    If results are in an object store, a stage's files are only on this machine.
 
     Raises:
         InvalidInputError: the cluster has other machines, and results are in an object store.
@@ -191,7 +191,7 @@ def _check_shared(cluster: ClusterSettings, store: ResultStore) -> None:
 
 
 def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredResult | None:
-    """Find the result of one stage for one dataset, make it current and return it; return None if there is no result.
+    """Find the result of one stage for one dataset and make the result current; return None if there is no result.
 
     Raises:
         StoreError: an input was never materialised.
@@ -207,7 +207,7 @@ def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredRes
 
 
 class _ToBeMadeError(Exception):
-    """Error for a result that was found but has been deleted since."""
+    """Error for a result that was deleted after it had been found."""
 
 
 def _leave(draft: Draft) -> Mapping[str, object]:
@@ -228,7 +228,8 @@ def run_pipeline(
     """Run every stage of one dataset in order, in this process and without Dagster.
 
     Only one run per dataset is possible at a time. `wait`: seconds to wait for another run to end, or a negative number
-    to wait without limit. The results are recorded as a refresh, described by `what`.
+    to wait without limit. The results are recorded as a refresh. `what`: a description of the run, for the record and
+    for the dataset's lock.
 
     Raises:
         DatasetBusyError: another run did not end in time.
@@ -248,9 +249,9 @@ def run_pipeline(
 
 
 def _check_inputs_of_this_run(results: Mapping[str, StoredResult], name: str) -> None:
-    """Refuse a result that was computed from inputs of another run.
+    """Refuse the result of stage `name` if the result was computed from inputs of another run.
 
-    The dataset's lock prevents other runs only on this machine.
+    The dataset's lock prevents a second run on this machine, but not on another machine.
     """
     wanted = input_versions({asset: results[asset].result for asset in STAGES[name].input_names})
     found = results[name].result.manifest["made_from"]["inputs"]
@@ -318,8 +319,8 @@ def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
 def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
     """Return the current result of an input stage.
 
-    A missing result that the dataset's YAML file does not request is created here as an empty result. A store whose
-    results are older than the stage therefore needs no new run.
+    If the dataset's YAML file does not request the result and the result is missing, an empty result is created here. A
+    store with results from before the stage existed needs no new run for this reason.
     """
     if STAGES[name].settings.asks_nothing(spec) and store.current_key(name, spec.name) is None:
         return run_stage(name, spec, store=store).result
@@ -327,7 +328,7 @@ def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
 
 
 def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:
-    """Return the key, or the key of a new attempt if the result with this key has failed parts.
+    """Return `key`, or the key of a new attempt if the result with the key `key` has failed parts.
 
     The key of the new attempt has no published result yet.
     """
@@ -358,7 +359,7 @@ def _log_devices(run: TrackedRun, draft: Draft, device: DeviceSettings | None) -
 
 
 def _log_versions(tracker: Tracker, result: PublishedResult) -> None:
-    """Log the data versions after publishing, because they are hashes of the published files."""
+    """Log the data versions, which are known only after publishing because they are hashes of the published files."""
     versions = {name: part["data_version"] for name, part in result.manifest["parts"].items()}
     tracker.published(result.asset, result.partition, result.key, data_version=result.data_version, parts=versions)
 

@@ -42,7 +42,7 @@ no_progress = Progress(log=_ignore, on_iteration=_ignore)
 
 @dataclass(frozen=True)
 class CellFilter:
-    """The cells of the evaluator grid to train now; an empty field selects all values.
+    """The cells of the evaluator grid to train in this run; an empty field selects all values.
 
     Results of earlier training runs are used even for cells that are not selected.
     """
@@ -58,9 +58,9 @@ ALL_CELLS = CellFilter()
 
 @dataclass(frozen=True)
 class StageContext:
-    """Resources of a running stage, such as tracker, device and cluster; they do not change the result.
+    """Resources of a running stage, such as tracker, device and cluster, which do not change the result.
 
-    `cells` only limits which cells of a grid are computed now.
+    `cells` only limits which cells of the evaluator grid are computed in this run.
     """
 
     tracker: TrackedRun
@@ -71,9 +71,9 @@ class StageContext:
 
 
 class StageSettings(BaseModel):
-    """Fields of a dataset's YAML file that one stage reads; the key of the stage's result is computed from them.
+    """Fields of a dataset's YAML file that one stage reads; the key of the stage's result depends on these fields.
 
-    A subclass declares these fields with the same annotations as in `DatasetSpec`.
+    A subclass declares the fields with the same annotations as in `DatasetSpec`.
     """
 
     # Values are not validated here. Without a validator, loading the definitions of all stages is faster.
@@ -95,15 +95,15 @@ class StageSettings(BaseModel):
 
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return those fields of a dataset's YAML file on which the stage's result depends.
+        """Return the names of the settings on which the stage's result depends.
 
-        There are fewer fields if the dataset's YAML file does not use the stage.
+        If the dataset's YAML file does not use the stage, a subclass may return fewer names.
         """
         return tuple(cls.model_fields)
 
     @classmethod
     def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Return True if the dataset's YAML file does not use the stage, so that its result is empty."""
+        """Return True if the dataset's YAML file does not use the stage, so that the stage's result is empty."""
         return False
 
 
@@ -116,7 +116,7 @@ class StageInputs:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Return the names of the stages that compute these results."""
+        """Return the names of the stages that compute the input results."""
         return tuple(field.name for field in fields(cls))
 
     @classmethod
@@ -149,7 +149,7 @@ def _find_nothing(*read: object) -> Iterable[CheckOutcome]:
 class StageChecks(Generic[Settings_co]):
     """Checks of a stage's published result; `stages.checks` runs them once per result.
 
-    `asks`: for each check, the statement that is true if the check passes. `blocking`: names of the checks that stop a
+    `asks`: the statement of each check, which is true if the check passes. `blocking`: names of the checks that stop a
     run if they fail. `run`: the function that returns the outcomes, called with the result, the `inputs` and the
     `settings`. `inputs`: names of the stages whose results the checks read. `settings`: the fields that the checks
     read.
@@ -168,8 +168,8 @@ class Stage(Generic[Settings_co, Inputs_co]):
 
     `run` fills the draft and returns the numbers that describe the result. `code_version` must be increased if a change
     of `run` changes the result. `refuse` is called with all settings before a result is computed, and raises an error
-    if the result would be of no use to later stages. The values that `refuse` reads are not part of the key, because
-    they do not change the result. `checks` are run on the published result.
+    if the result would be of no use to later stages. Values that only `refuse` reads do not change the result, so they
+    are not part of the key. `checks` are run on the published result.
     """
 
     name: str

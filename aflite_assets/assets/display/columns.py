@@ -138,7 +138,7 @@ def column_metadata(result: PublishedResult, store: ResultStore) -> dict[str, An
 
 
 def column_types(result: PublishedResult) -> Types:
-    """Return the type of every column in a result's tables; a column in several tables is listed once."""
+    """Return the type of every column in a result's tables; a column that occurs in several tables is listed once."""
     types: Types = {}
     for schema in _TABLES.get(result.asset, lambda _: ())(result):
         types |= {field.name: str(field.type) for field in schema if field.name not in types}
@@ -176,7 +176,7 @@ def _published_rules(result: PublishedResult) -> Mapping[str, Sources]:
 
 
 def _plain_name(result: PublishedResult, column: str) -> str:
-    """Return the documented name of a column; the published dataset uses the source's names instead."""
+    """Return the name under which a column is documented; in the published dataset, columns have the source's names."""
     summary = result.summary if result.asset == "published_dataset" else {}
     if column in ("id", "source_row", "content_hash"):
         return column

@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 
 
 def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
-    """Return the numbers of `filtered_sets` that are plotted.
+    """Return the numbers of a result of `filtered_sets` that Dagster plots.
 
     The numbers are kept train rows (count, and share in [0, 1]), representation bias before and after, and iterations.
     """
@@ -38,7 +38,7 @@ def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
 
 
 def grid_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Return the numbers of `evaluator_models` that are plotted: mean accuracy in [0, 1] per train set.
+    """Return the numbers of a result of `evaluator_models` that Dagster plots: mean accuracy in [0, 1] per train set.
 
     The mean is taken over the finished seeds, for the grid's first evaluator and the first test set that has the
     dataset's own classes. `accuracy.of` names the evaluator and the test set.
@@ -63,12 +63,13 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
 
 
 def report_numbers(result: PublishedResult) -> dict[str, Any]:
-    """Return the numbers of `analysis` that are plotted.
+    """Return the numbers of a result of `analysis` that Dagster plots.
 
     Accuracies are in [0, 1]. `difference`, `difference_low` and `difference_high` are in percentage points.
-    `difference` is the accuracy of `filtered` minus the accuracy of its control; the other two are the ends of its 95 %
-    interval. The numbers are from the most significant of the comparisons that decide the verdict. If no comparison
-    decides the verdict, accuracies are those of the first evaluator on all rows of the first test set.
+    `difference` is the accuracy of `filtered` minus the accuracy of its control; `difference_low` and `difference_high`
+    are the ends of its 95 % interval. All numbers are from the most significant comparison that decides the verdict. If
+    no comparison decides the verdict, only accuracies are returned, for the first evaluator on all rows of the first
+    test set.
     """
     paired = [row for row in _rows(result, "differences") if row["comparison"] == "control"]
     accuracies = [row for row in _rows(result, "accuracies") if row["top"] == 1]

@@ -20,7 +20,7 @@ def markdown_picture(png: bytes, alt: str) -> dg.MarkdownMetadataValue:
 
 
 def result_pictures(result: PublishedResult) -> dict[str, dg.MarkdownMetadataValue]:
-    """Return the pictures of a result that `stages.display` draws, by name; each is drawn once and stored."""
+    """Return the pictures of a result that `stages.display` draws, by name; each picture is drawn once and stored."""
     return {name: markdown_picture(picture.png, picture.alt) for name, picture in small_pictures(result).items()}
 
 

@@ -17,19 +17,19 @@ _KEY = "dagster/code_references"
 def linked_to_source(definitions: Sequence[Any]) -> Sequence[Any]:
     """Return the definitions; if `AFLITE_SOURCE_URL` is set, each asset has a link to its function.
 
-    The variable is the address of the repository's folder on any host, such as
+    `AFLITE_SOURCE_URL` is the address of the repository's folder on any host, such as
     https://github.com/<owner>/<repository>/blob/main. Dagster's own `link_code_references_to_git` supports only two
     hosts and no decorated functions.
 
     Raises:
-        InvalidInputError: the variable is not a usable address.
+        InvalidInputError: the value of `AFLITE_SOURCE_URL` is not a usable address.
     """
     base = base_address(SOURCE)
     return definitions if base is None else [_linked(definition, base) for definition in definitions]
 
 
 def _linked(definition: Any, base: str) -> Any:
-    """Add the link to an asset with a function; return other definitions unchanged."""
+    """Add a link to its source code to an asset; return definitions without a function unchanged."""
     if not isinstance(definition, dg.AssetsDefinition):
         return definition
     compute: Any = definition.op.compute_fn

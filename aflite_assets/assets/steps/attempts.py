@@ -37,14 +37,14 @@ def found_or_made(
     compute_device: ComputeDevice,
     worker: StageWorker,
 ) -> StoredResult:
-    """Return the result of a stage: an existing result, or a new result computed in `worker` on a leased device.
+    """Return the result of a stage; if no current result exists, compute the result in `worker` on a leased device.
 
     If the dataset's YAML file does not request a result, an empty result is written in this process.
 
     Raises:
-        Failure: the stage refused its input, took too long, or failed for the last time; a retry would not help.
+        Failure: a retry would not help, because the stage refused its input, took too long, or has no retries left.
         RetryRequested: a retry may succeed, for example because the hub was busy or a process was killed.
-        DagsterExecutionInterruptedError: the run was cancelled before this retry.
+        DagsterExecutionInterruptedError: the run was cancelled while the step waited for its retry.
     """
     if context.retry_number:
         _wait_for_retry(context)
@@ -106,7 +106,7 @@ def _obtained(
     worker: StageWorker,
     on_making: Callable[[str], None],
 ) -> StoredResult:
-    """Reuse or compute the result; if an artefact forbids the stage, raise the error before waiting for a GPU."""
+    """Reuse or compute the result of a stage; raise errors about artefacts before waiting for a GPU."""
 
     def first(name: str) -> PublishedResult:
         return _obtained(context, replace(job, name=name), progress, compute_device, worker, lambda key: None).result

@@ -1,8 +1,8 @@
 """Slots of Dagster's pool `gpu`; a step claims a slot only when it starts to compute a result on a GPU.
 
-If an asset declared the pool, its step would claim a slot before the step begins. Steps that only reuse a result would
-also wait for a slot, even on machines without a GPU. While all first steps of a queued run waited for a slot, later
-runs could overtake the queued run.
+No asset declares the pool, because Dagster would then claim a slot before the asset's step begins. A step that only
+reuses a result would wait for a slot, even on a machine without a GPU. Later runs could overtake a queued run whose
+first steps all wait for a slot.
 """
 
 import time
@@ -24,17 +24,17 @@ _LONGEST_NAP = 0.5
 
 
 class PatientSlots(InstanceConcurrencyContext):
-    """Claims of Dagster's slots; a waiting claim sleeps between attempts and notices a cancellation.
+    """Claims of slots in Dagster's pools; a waiting claim sleeps between attempts and notices a cancelled run.
 
-    In Dagster 1.13, a waiting step polls without a pause, which keeps a CPU core busy. Dagster's waiting step notices a
-    cancellation only after it gets the slot.
+    Dagster 1.13's own claims poll without a pause, which keeps a CPU core busy, and notice a cancellation only after
+    they get the slot.
     """
 
     def claim(self, concurrency_key: str, step_key: str, step_priority: int = 0) -> bool:
         """Claim a slot under a lock of this machine; return True on success.
 
-        On SQLite, Dagster 1.13 reads and takes a free slot in two statements. Without the lock, two processes could
-        take the same slot.
+        On SQLite, Dagster 1.13 reads and takes a free slot in two statements, so two processes could take the same slot
+        without the lock.
         """
         with FileLock(Path(self._instance.root_directory) / _CLAIMS):
             return bool(super().claim(concurrency_key, step_key, step_priority))
@@ -56,7 +56,7 @@ class PatientSlots(InstanceConcurrencyContext):
 def card_slot(
     instance: dg.DagsterInstance, run: dg.DagsterRun, step: str, *, log: Callable[[str], object]
 ) -> Iterator[None]:
-    """Hold a slot of the pool `gpu` during a `with` block; if all slots are taken, log this once and wait."""
+    """Hold a slot of the pool `gpu` during a `with` block; if all slots are taken, log one line and wait."""
     with PatientSlots(instance, run) as slots:
         waiting = False
         while not slots.claim(GPU_POOL, step):

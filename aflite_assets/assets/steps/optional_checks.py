@@ -1,7 +1,7 @@
 """Assets with checks that do not apply to every dataset; a check that does not apply passes with a remark.
 
-With a plain `@dg.asset`, every declared check must be reported. An asset that can be executed in part can also run its
-checks alone.
+An asset defined by a plain `@dg.asset` must report every declared check. An asset with `can_subset=True` need not, and
+can also run its checks alone.
 """
 
 import functools
@@ -13,11 +13,10 @@ import dagster as dg
 
 
 def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.MaterializeResult]], dg.AssetsDefinition]:
-    """Decorate a function like `@dg.asset(**options)`, for a result with only the checks that apply.
+    """Decorate a function like `@dg.asset(**options)`, but allow it to return only the checks that apply.
 
     Checks that do not apply pass with a reason, because Dagster would show a check without an outcome as unfinished.
-    Checks can be executed alone. If checks are executed alone, a missing result is computed, but no materialisation is
-    reported.
+    Checks can be executed without the asset. A missing result is then computed, but no materialisation is reported.
     """
     of_spec = ("group_name", "kinds", "owners", "partitions_def", "deps", "code_version", "tags")
 

@@ -19,7 +19,7 @@ _open: dict[str, "RunScope"] = {}
 
 @dataclass
 class RunScope:
-    """One run of one dataset: the results of its steps so far, by stage, and the child process that runs stages."""
+    """A run of one dataset: the results of its finished steps, by stage, and the child process that runs stages."""
 
     run_id: str
     store: ResultStore
@@ -29,11 +29,11 @@ class RunScope:
 
     @property
     def what(self) -> str:
-        """Name of the run in messages to other processes that wait for it."""
+        """Name of the run in the messages of processes that wait for the run to end."""
         return f"Dagster run {self.run_id}"
 
     def record(self, steps: Iterable[str]) -> Refresh | None:
-        """Record the inputs of the dataset's results if all `steps` have results and the results of all stages match.
+        """Record the results as a refresh if all `steps` have results and all stages' results match each other.
 
         Raises:
             StoreError: the record cannot be written.

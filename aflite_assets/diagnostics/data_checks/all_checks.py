@@ -15,7 +15,7 @@ from aflite_assets.diagnostics.data_checks.context import CheckContext, SourceFa
 
 @dataclass(frozen=True)
 class DataCheck:
-    """One check: its name, its description, its function, and whether a failure blocks later assets."""
+    """A data check; `blocking` is True if a failure of the check stops later assets."""
 
     name: str
     description: str
@@ -61,10 +61,10 @@ def data_findings(
 ) -> tuple[CheckOutcome, ...]:
     """Run every check on a raw table.
 
-    `unlabelled_rows` and `undecodable_images`: rows that were dropped from each split before the checks. `source`: the
-    places of rows in the source, and the current settings. Without `source`, messages name rows by their ids.
+    `unlabelled_rows` and `undecodable_images`: rows that were dropped from each split before the checks. `source`:
+    facts about the source, such as the files and lines of rows. Without `source`, messages name rows by their ids.
 
-    A check for another kind of data passes and reports that it does not apply. All checks together take less than a
+    A check that does not apply to the dataset's kind of data passes and says so. All checks together take less than a
     minute for half a million sentence pairs.
     """
     data = CheckContext(raw, unlabelled_rows or {}, undecodable_images or {}, source or SourceFacts())

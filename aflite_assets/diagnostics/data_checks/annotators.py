@@ -27,10 +27,10 @@ class AnnotatorAgreement:
     `rows`: number of rows with at least one annotator's label. `annotator_labels`: number of all annotators' labels.
     `mean_accuracy`: the share of a row's annotators who gave the row's label, averaged over rows, in [0, 1].
 
-    `unanimous_share`: among rows with at least two annotators, the share whose annotators all gave the same label; None
-    if there is no such row.
+    `unanimous_share`: the share of rows whose annotators all gave the same label, among rows with at least two
+    annotators. None if no row has two annotators.
 
-    `by_class`: a table with the same numbers per class. The columns of `by_class` are `label`, `label_name`, `rows`,
+    `by_class`: a table of these numbers per class. The columns of `by_class` are `label`, `label_name`, `rows`,
     `mean_accuracy` (null without rows) and `unanimous_share` (null if no row has two annotators).
     """
 
@@ -45,9 +45,9 @@ def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
     """Compare annotators' labels with the rows' labels; return None if no row has an annotator's label.
 
     If a row's label is the majority vote of the same annotators, as in SNLI, each annotator contributed to the label.
-    The accuracy is then higher than the accuracy that a new annotator would have. Each row counts once, whatever its
-    number of annotators. In Table 2 of Bowman et al., EMNLP 2015, each annotator's label counts once. The paper's
-    accuracy and this accuracy are equal if all rows have the same number of annotators.
+    The annotators' accuracy is then higher than the accuracy of a new annotator. Here, each row has the same weight,
+    whatever its number of annotators. In Table 2 of Bowman et al., EMNLP 2015, each annotator's label has the same
+    weight. The two definitions agree if all rows have the same number of annotators.
     """
     if "annotator_labels" not in examples.table.column_names:
         return None
@@ -85,9 +85,9 @@ def _mean(values: np.ndarray) -> float | None:
 
 
 def majority_against_label(examples: Examples) -> np.ndarray:
-    """Return the ids of rows for which more than half of the annotators gave one and the same wrong label.
+    """Return the ids of rows for which more than half of the annotators gave the same wrong label.
 
-    A wrong label is any label other than the row's. The ids are int64, in row order.
+    A wrong label is any label that differs from the row's label. The ids are int64, in row order.
     """
     if "annotator_labels" not in examples.table.column_names:
         return np.empty(0, np.int64)

@@ -77,7 +77,7 @@ def _split_balance(split: str, classes: list[dict[str, Any]]) -> SplitBalance:
 
 
 def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -> np.ndarray:
-    """Return the change of each class's share from one set of rows to another, in percentage points.
+    """Return the change of each class's share between two sets of rows, in percentage points.
 
     Args:
         before: class numbers of the first set's rows, int, in [0, classes).
@@ -85,7 +85,7 @@ def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -
         classes: number of classes.
 
     Returns:
-        float64, one per class, in [-100, 100], summing to 0; negative if the share decreased.
+        One float64 per class, in [-100, 100]; negative if the share decreased. The changes sum to 0.
 
     Raises:
         InvalidInputError: one of the sets has no rows, so class shares are undefined.

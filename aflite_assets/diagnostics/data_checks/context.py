@@ -45,8 +45,9 @@ class SourceFacts:
 
     `places`: a function that maps row ids to printable places in the source, such as "train.csv, line 9".
     `feature_names`: names of the feature columns, or None if the source has none. `column_names`: the source's column
-    name for each text column of the raw table. `drop_duplicates`, `drop_between_splits`: whether the dataset's YAML
-    file contains these settings. `drawn_splits`: splits that are drawn from train and do not exist in the source.
+    name for each text column of the raw table. `drop_duplicates`, `drop_between_splits`: True if the dataset's YAML
+    file contains the setting of this name. `drawn_splits`: splits that are drawn from train and do not exist in the
+    source.
 
     `allowed_label_copies`: columns that may be copies of the label according to the YAML file. A feature column is
     named by its number (from 0), and a text column by "text" or "text_pair".
@@ -90,12 +91,12 @@ class CheckContext:
 
     @cached_property
     def train(self) -> Examples:
-        """The rows of the train split, which is filtered."""
+        """The rows of the train split."""
         return self.examples.in_split("train")
 
     @cached_property
     def questions(self) -> bool:
-        """True if rows are answers to multiple choice questions; answers to one question share a text by nature."""
+        """True if rows are answers to multiple-choice questions, in which case rows of one question share a text."""
         return right_answers(self.examples) is not None
 
     @cached_property
@@ -133,10 +134,7 @@ class CheckContext:
 
 
 def outcome(passed: bool, numbers: Numbers, what_to_do: str = "", found: str = "") -> CheckOutcome:
-    """Return the outcome of a check; rows are named by their places in the source.
-
-    The name of the check is added later, in `all_checks`.
-    """
+    """Return the outcome of a check, without the name of the check, which `all_checks` adds."""
     return CheckOutcome("data", "", "", passed, found, what_to_do, numbers=numbers)
 
 

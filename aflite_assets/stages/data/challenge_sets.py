@@ -56,9 +56,7 @@ class ChallengeSetsSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key; multiple choice adds the version of the code that links
-        questions.
-        """
+        """Return the JSON values for the result's key, including, for multiple choice, `LINKS_VERSION`."""
         linked = any(one.source.format in CHOICE_FORMATS for one in spec.challenge_sets.values())
         of_questions: dict[str, object] = {"links": LINKS_VERSION} if linked else {}
         return super().as_json(spec) | of_questions
@@ -77,7 +75,7 @@ def run(
     """Load each challenge set, with its category columns and its own labels, into a folder named after the set.
 
     If the files of a set with `required: false` are missing, the set is skipped and the reason is recorded. The next
-    run looks for the files again. Rows of a set on which evaluators may train are saved in a subfolder of the set's
+    run looks for missing files again. Rows of a set on which evaluators may train are saved in a subfolder of the set's
     folder.
     """
     raw, scale = load_examples(inputs.raw_dataset.path), Scale.load(inputs.raw_dataset.path)
@@ -223,7 +221,7 @@ def build_challenge(
 
 def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Examples, *, seed: int) -> Examples:
     """Drop questions that the train rows contain, and select questions by the set's settings `balanced_by` and
-    `against`. A question is dropped if a train row has the same question with one of its answers.
+    `against`. A question is dropped if a train row contains the same question with an identical answer.
     """
     _check_inputs(name, examples, raw)
     rows = examples
@@ -271,7 +269,7 @@ def decodable_challenge(
 def _describe(
     name: str, challenge: ChallengeSpec, built: RawTable, raw: Examples, *, undecodable_images: int
 ) -> ChallengeFacts:
-    """Return the facts about a set, except `map` and `collapse`, which do not affect stored predictions."""
+    """Return the summary of a challenge set, without `map` and `collapse`, which do not affect stored predictions."""
     own = built.examples.label_names
     classes = class_map(name, challenge, built.examples, raw.label_names)
     return ChallengeFacts(

@@ -144,7 +144,7 @@ def read_scan(result: PublishedResult) -> ScanFacts:
 def example_carriers(
     result: PublishedResult, raw: Examples, *, most: int, of_class: bool = True
 ) -> dict[int, list[int]]:
-    """For each cue, draw the ids of train rows that have the cue; return them by the cue's number.
+    """For each cue, draw random train rows that have the cue; return a dict from cue number to row ids.
 
     At most `most` rows are drawn per cue. If `of_class` is True, the drawn rows belong to the cue's class; otherwise,
     they belong to other classes.
@@ -158,7 +158,7 @@ def example_carriers(
 
 
 def carriers_of(result: PublishedResult, raw: Examples, splits: Sequence[str] | None = None) -> dict[int, np.ndarray]:
-    """Return the ids (int64) of the rows that have each cue, by the cue's number; cues without rows are left out.
+    """Return a dict from cue number to the ids (int64) of the rows that have the cue; cues without rows are left out.
 
     `splits`: return only rows of these splits; None for all splits. Rows are known only for the first `CUES_WITH_ROWS`
     cues. If the scan sampled a large set, only rows of the sample are known.
@@ -184,8 +184,8 @@ def refuse_artefact(spec: DatasetSpec, result: PublishedResult) -> None:
     told, options = advised(facts), f"{shlex.quote(spec.name)}{f' --seed {spec.seed}' if spec.seed else ''}"
     mending = [advice(facts, cue, f"aflite fix {options}") for cue in facts.cues if cue.number in told][:1]
     raise ArtefactFoundError(
-        f"the scan of {spec.name!r} found an artefact, and its YAML file sets `scan: {{stop: artefact}}`, so no model "
-        f"is trained. {headline(facts)} To see all cues, run `aflite scan {options}`; "
+        f"the scan of {spec.name!r} found an artefact. No model is trained, because the dataset's YAML file sets "
+        f"`scan: {{stop: artefact}}`. {headline(facts)} To see all cues, run `aflite scan {options}`; "
         f"{''.join(f'{one}; ' for one in mending)}or, to train anyway, set `scan: {{stop: never}}` or leave out `scan`"
     )
 

@@ -113,7 +113,7 @@ def _no_class(name: str, own: str, sources: Sequence[str], rows: int, dataset_la
 
 
 def repeated_rows(rows: Examples, others: Iterable[Examples]) -> np.ndarray:
-    """Return a bool per row: whether any of `others` contains a row with the same whole input, byte for byte."""
+    """Return a bool per row of `rows`: True if a row in `others` has byte-identical input."""
     columns = [column for column in _INPUTS if column in rows.table.column_names]
     own = rows.table.select(columns)
     # Parquet files name the elements of lists differently, so the types are made equal.
@@ -123,12 +123,12 @@ def repeated_rows(rows: Examples, others: Iterable[Examples]) -> np.ndarray:
 
 
 def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> FineTuneRows:
-    """Drop the rows whose whole input equals that of a test row, byte for byte; labels are not compared.
+    """Drop rows whose input is byte-identical to the input of a test row; labels are not compared.
 
     `tests`: every set that evaluators are tested on, because an evaluator can be trained on several sets in sequence.
 
     Raises:
-        DataError: no row is left.
+        DataError: every row is also a test row.
     """
     seen = repeated_rows(rows, tests)
     if seen.all():

@@ -108,8 +108,8 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
     """Check the model, hold back train rows, and draw every sample that may be needed, without training.
 
     Each sample contains the previous sample. The rows added to a sample are stratified by label, and groups are added
-    as a whole. Raising `sample.most` therefore changes neither the smaller samples nor the models trained on them. If
-    there are fewer train rows than `sample.most`, the last sample contains all of them.
+    as a whole. A larger `sample.most` changes neither the smaller samples nor the models trained on them. If there are
+    fewer train rows than `sample.most`, the last sample contains all of them.
 
     Raises:
         ModelError: the model does not fit the data or cannot be obtained.
@@ -121,15 +121,16 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
     held_back = drawn(train, sizes.held_back, seed=[seed, _STREAM, 0])
     if len(held_back) < sizes.held_back / 2:
         raise DataError(
-            f"`sample` has to hold back {sizes.held_back} rows, but with whole groups only {len(held_back)} can be "
-            "held back; set `columns.group` to a column of smaller groups, or leave out `sample`"
+            f"`sample` has to hold back {sizes.held_back} rows, but only {len(held_back)} can be held back without "
+            "splitting a group; set `columns.group` to a column of smaller groups, or leave out `sample`"
         )
     grown = list(_grown(rows_left(train, held_back), sizes.samples, seed))
     if len(grown) < 2:
         raise DataError(
-            f"`sample` plans samples of {list(sizes.samples)} rows, but with whole groups they have "
-            f"{[len(one) for one in grown]} rows, so fewer than two samples differ and have two classes; raise "
-            "`sample.start` and `sample.step`, or set `columns.group` to a column of smaller groups"
+            f"`sample` needs at least two different samples with two classes each; the planned sizes are "
+            f"{list(sizes.samples)}, but without splitting groups the usable samples have "
+            f"{[len(one) for one in grown]} rows; raise `sample.start` and `sample.step`, or set `columns.group` to a "
+            "column of smaller groups"
         )
     return NestedSamples(train.row_ids[held_back], tuple(np.sort(one.row_ids) for one in grown))
 
@@ -149,7 +150,8 @@ def check_sample_model(settings: SampleSpec, raw: Examples) -> None:
 def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Examples]:
     """Yield samples of `rest`, each containing the previous sample.
 
-    A sample is skipped if it has only one class, or if whole groups make it no larger than the previous sample.
+    A sample is skipped if it has only one class. A sample is also skipped if it equals the previous sample, which
+    happens because groups are not split.
     """
     places, before = np.zeros(0, np.int64), 0
     for number, size in enumerate(sizes, start=1):
@@ -253,7 +255,7 @@ def _digest(row_ids: np.ndarray, contents: dict[int, bytes]) -> str:
 
 
 def refuse(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse data that fail a blocking check, and sizes that do not fit any sample.
+    """Refuse data that fail a blocking check, and sizes of the warm-up or the filter that do not fit any sample.
 
     Raises:
         DataError: the message names the failed data check with its finding and advice, or the largest sample and why it

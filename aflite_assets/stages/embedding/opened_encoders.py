@@ -34,7 +34,7 @@ class KnownFeatures:
         return int(self.features.shape[1])
 
     def encode(self, examples: Examples) -> "EncodedBatch":
-        """Return the features of these rows; there are no probabilities because there is no output layer."""
+        """Return the features of the given rows, without probabilities, because the encoder has no output layer."""
         from aflite_assets.models.encoders import EncodedBatch  # loads torch
 
         return EncodedBatch(self.features[np.searchsorted(self.row_ids, examples.row_ids)], None)

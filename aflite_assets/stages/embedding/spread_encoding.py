@@ -1,7 +1,7 @@
 """Computation of features by the workers of a cluster, in shards of rows.
 
-A stopped run resumes at its missing shards. A shard consists of whole batches, and the batches are the same as in one
-process, so the features have the same bits.
+A stopped run resumes at its missing shards. A shard consists of whole batches. The batches are the same as without a
+cluster, so the features are bit-identical.
 """
 
 import os
@@ -106,7 +106,7 @@ def encode_spread(
 def missing_shards(folder: Path, rows: int) -> list[Shard]:
     """Return the shards that have no file yet, in order.
 
-    If workers ran out of memory and split a shard, the files of its parts count as well.
+    If a shard was split because a worker ran out of memory, the files of its parts replace the shard's own file.
     """
     ends = {int(path.stem[:12]): int(path.stem[13:]) for path in folder.glob("*.npz")}
     left, at = list[Shard](), 0

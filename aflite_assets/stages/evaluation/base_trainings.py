@@ -1,8 +1,8 @@
 """Plans for evaluators that are trained in several stages: base trainings that cells share, and rows of later stages.
 
-An evaluator from which recipes start is trained once per train set and seed; this is a base training. The evaluator's
-own cell makes predictions with the trained weights, and every recipe continues to train these weights. This module
-trains nothing.
+A base training trains an evaluator, once per train set and seed, so that recipes can start from its weights. The
+evaluator's own cell predicts with the weights of the base training, and every recipe continues to train these weights.
+This module trains nothing.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -29,7 +29,7 @@ from aflite_assets.stages.shared.published import fine_tune_examples, read_chall
 
 @dataclass(frozen=True)
 class BaseTraining:
-    """A training of `cell` with `settings`, whose weights several cells use.
+    """A training run whose weights several cells use: the cell `cell`, trained with `settings`.
 
     `key`: the key of the stored weights.
     """
@@ -51,11 +51,11 @@ class BaseTraining:
 
 @dataclass(frozen=True)
 class StageRows:
-    """Rows for the later stages of evaluators that are trained in several stages, keyed by the stage's name for its
-    rows.
+    """Rows on which recipes continue training after the base training; keys are names of row sets.
 
     `challenge_sets`: a fingerprint of the rows of each challenge set, or None if the set has no rows to train on.
-    `weak_models`: ids (int64) of forgettable train rows, by name and seed. `problems`: reasons why rows are missing.
+    `weak_models`: ids (int64) of forgettable train rows, by name and seed. `problems`: for each missing set of rows,
+    the reason why it is missing.
     """
 
     challenge_sets: Mapping[str, str | None]
@@ -63,13 +63,11 @@ class StageRows:
     problems: Mapping[str, str]
 
     def problem(self, recipe: Recipe) -> str | None:
-        """Return the reason why the recipe's training rows are missing, or None if all are available."""
+        """Return the reason why training rows of the recipe are missing, or None if no rows are missing."""
         return next((self.problems[stage.rows] for stage in recipe.stages if stage.rows in self.problems), None)
 
     def fingerprints(self, seed: int) -> dict[str, str | None]:
-        """Return fingerprints of all sets of rows that a recipe may use with this seed; the fingerprint of a missing
-        set is None.
-        """
+        """Return fingerprints of all sets of rows that recipes may use with `seed`; a missing set gets None."""
         weak = {name: row_fingerprint(row_ids) for (name, each), row_ids in self.weak_models.items() if each == seed}
         return dict.fromkeys(self.problems) | dict(self.challenge_sets) | weak
 
@@ -82,8 +80,7 @@ class StageRows:
 
 @dataclass(frozen=True)
 class CellPlans:
-    """For each cell name, the key of the cell's result and, if there is one, the base training from which the cell
-    starts.
+    """Keys of the cells' results, and the base trainings from which cells start, both by cell name.
 
     `recipes`: the recipe of each evaluator that is trained in several stages.
     """
@@ -94,7 +91,7 @@ class CellPlans:
     stage_rows: StageRows
 
     def problem(self, cell: GridCell) -> str | None:
-        """Return the reason why the cell cannot be trained, or None if it can."""
+        """Return the reason why the cell cannot be trained, or None if the cell can be trained."""
         recipe = self.recipes.get(cell.evaluator)
         return None if recipe is None else self.stage_rows.problem(recipe)
 
@@ -109,12 +106,13 @@ def plan_cells(
     *,
     raw_version: str,
 ) -> CellPlans:
-    """Compute the keys of all cells, and of the base trainings that they share.
+    """Compute the result keys of all cells and of the base trainings that cells share.
 
-    A training is a base training if a recipe in `grid` continues it, or if `forgettables` already contains its weights.
+    A training run is a base training if a recipe in `grid` starts from its weights, or if `forgettables` contains its
+    weights.
 
     Args:
-        grid: every cell, including those that are not to be trained now.
+        grid: every cell, including cells that this run does not train.
     """
     recipes = recipes_of(evaluators)
     seeds = {cell.seed for cell in grid if cell.evaluator in recipes}

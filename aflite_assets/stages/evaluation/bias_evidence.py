@@ -98,7 +98,7 @@ def run(
 
 @dataclass(frozen=True)
 class _Work:
-    """Inputs that the tables of every representation share.
+    """Inputs that are the same for the tables of every representation.
 
     `everything`: features from a model trained on all train rows, or None if the settings do not request them.
     """
@@ -222,7 +222,7 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
 
 
 def _named_classes(table: pa.Table) -> pa.Table:
-    """In table rows that cover all classes, replace the null label name with `all classes`."""
+    """Replace null label names by `all classes`; a null label name means that the table row covers all classes."""
     place = table.column_names.index("label_name")
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 

@@ -1,7 +1,7 @@
 """Training of one grid cell and its predictions for every test set, as run in a worker process.
 
-A cell is one evaluator on one train set with one seed. If several cells start from the same training, a separate job
-trains those weights. Keys of cells are computed in `grid`.
+A cell is one evaluator on one train set with one seed. If several cells start from the same weights, a separate job
+trains the weights. Keys of cells are computed in `grid`.
 """
 
 import shutil
@@ -62,10 +62,10 @@ class CellJob(TrainingJob):
     """Training of one cell, followed by predictions for every test set.
 
     Args:
-        unreported: splits used for early stopping, on which evaluators are not tested.
+        unreported: splits that are used for early stopping; evaluators are not tested on these splits.
         weights: the result of the `WeightsJob` with which the cell's training starts, or None.
-        stages: stages trained after the saved weights are loaded.
-        stage_rows: ids of train rows of `raw` for stages on forgettable rows, keyed by the name that the stage uses.
+        stages: further training stages, which start from the saved weights.
+        stage_rows: ids of the forgettable train rows of `raw` that stages train on, by name of the set of rows.
     """
 
     challenge_sets: PublishedResult

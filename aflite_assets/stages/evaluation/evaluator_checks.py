@@ -1,4 +1,4 @@
-"""Checks that every evaluator of `evaluator_models` was trained and learnt something; they use stored predictions."""
+"""Checks, from stored predictions, that every evaluator of `evaluator_models` was trained and learnt something."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -47,7 +47,7 @@ _outcome = partial(CheckOutcome, "evaluators")
 
 
 class EvaluatorCheckSettings(StageSettings):
-    """Settings of a dataset's YAML file that the checks use."""
+    """Settings of a dataset's YAML file that the checks of evaluators use."""
 
     challenge_sets: dict[Name, ChallengeSpec]
     evaluators: dict[Name, EvaluatorSpec]
@@ -59,8 +59,8 @@ def check_evaluators(
     """Yield the outcomes of all checks of the grid; for multiple choice, accuracy is by question.
 
     Evaluators that see only one text of a pair, or that were fine-tuned on challenge sets, need not be better than
-    always predicting the largest class. The check `all_cells_done` covers all cells. The other checks ignore cells that
-    are shown only in the tables of forgettable rows, and train sets that are equal to another set.
+    always predicting the largest class. The check `all_cells_done` covers all cells. Every other check ignores cells
+    that only the tables of forgettable rows show, and train sets that equal another train set.
 
     Raises:
         DataError: the predictions do not match the rows, or the published challenge sets do not match the settings.
@@ -79,7 +79,7 @@ def check_evaluators(
 
 
 def check_all_done(cells: Sequence[Cell]) -> CheckOutcome:
-    """Return the check that every cell of the grid was trained, with the reasons for cells that were not."""
+    """Return the check that every cell of the grid was trained; the message explains each untrained cell."""
     name = "all_cells_done"
     undone = [cell for cell in cells if cell.status != "done"]
     named = [f"{cell.evaluator} on {cell.train_set}, seed {cell.seed}: {cell.reason or cell.status}" for cell in undone]
@@ -92,8 +92,8 @@ def check_learning(
     """Yield the checks `better_than_largest_class` per evaluator and `not_at_chance` per challenge set.
 
     The two checks use the evaluators trained on `full`, except the evaluators in `left_out`. The `numbers` of an
-    outcome name evaluators that cannot be judged: they have too few rows, or do not give the probabilities that the
-    check needs.
+    outcome name the evaluators that cannot be judged. An evaluator cannot be judged if its test set has too few rows,
+    or if the check needs probabilities and the evaluator gives none.
     """
     judged = [cell for cell in cells if cell.evaluator not in left_out]
     trained = dict.fromkeys(cell.evaluator for cell in judged if (cell.train_set, cell.status) == ("full", "done"))
@@ -134,9 +134,9 @@ def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]
 def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Mapping[str, str]) -> CheckOutcome:
     """Return the check `not_at_chance` for one challenge set.
 
-    An evaluator that is worse than always predicting the largest class does not fail, because a misleading shortcut has
-    this effect; the message names the evaluator. An evaluator with too few rows does not fail either. If all evaluators
-    have too few rows, the check is skipped.
+    An evaluator that is worse than always predicting the largest class passes, because a misleading shortcut has this
+    effect; the message names the evaluator. An evaluator with too few test rows also passes. If every evaluator has too
+    few test rows, the check is skipped.
     """
     name = "not_at_chance"
     at_chance = [one for one in found if one.at_chance]

@@ -1,7 +1,7 @@
 """The stage `evaluator_models`: it trains and tests every evaluator on every train set with every seed.
 
-Each combination is a cell, which is stored as a part of the result. Base trainings from which several cells start are
-stored as separate parts, and are run before the cells.
+Each combination of evaluator, train set and seed is a cell, which is stored as a part of the result. Training runs from
+which several cells start are run first and stored as separate parts.
 """
 
 from collections import Counter
@@ -57,7 +57,7 @@ _CELLS = pa.schema(
 class _Outcome:
     """Outcome of one cell: done, failed with a reason, or not run.
 
-    `cached`: True if an earlier training was reused.
+    `cached`: True if the result of an earlier training was reused.
     """
 
     status: str
@@ -143,7 +143,7 @@ def run(
 
 
 def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
-    """Return the cells of the evaluator that is trained on the sets of `leaning_sets`, with seeds from 0."""
+    """Return the cells of the evaluator that is trained on the train sets of `leaning_sets`; seeds count from 0."""
     sets = leaning_train_sets(leaning_sets)
     evaluator = leaning_sets.summary["evaluator"]
     return [GridCell(evaluator, one, training) for training, of_training in sets.items() for one in of_training]
@@ -151,7 +151,7 @@ def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
 
 @dataclass
 class _Training:
-    """One run over the grid, which reuses or trains single cells and can be called from any thread."""
+    """One run over the grid, which trains cells or reuses their results; its methods can be called from any thread."""
 
     settings: EvaluatorModelsSettings
     inputs: EvaluatorModelsInputs
@@ -170,7 +170,7 @@ class _Training:
     def train_bases(self, grid: Sequence[GridCell]) -> None:
         """Run the base trainings that the selected cells need, before the cells are trained.
 
-        Earlier base trainings are reused.
+        Base trainings with stored results are not run again.
         """
         needed: dict[str, BaseTraining] = {}
         for cell in grid:
@@ -187,8 +187,8 @@ class _Training:
     def base_names(self) -> list[str]:
         """Return the names of all base trainings.
 
-        If a base training has several names, the list begins with its first name, and the other names follow at the
-        end.
+        A base training may have several names. The list contains the first name of every base training, followed by all
+        names.
         """
         firsts: dict[str, str] = {}
         for base in self.plans.base_trainings.values():
@@ -196,10 +196,9 @@ class _Training:
         return [*firsts.values(), *(base.name for base in self.plans.base_trainings.values())]
 
     def _weights(self, base: BaseTraining) -> PublishedResult | None:
-        """Return the stored weights of a base training, or None if it has not been trained.
+        """Return the stored weights of a base training, or None if no weights are stored.
 
-        The weights may come from this stage, or from `forgettable_sets`, which counts the rows that evaluators forget
-        during training.
+        The weights were trained by the stage `evaluator_models` or by the stage `forgettable_sets`.
         """
         counted = {part.key: part for part in self.inputs.forgettable_sets.parts.values()}
         return counted.get(base.key.digest) or self.draft.add_published_part(base.name, base.key)
@@ -247,9 +246,9 @@ class _Training:
         return _Outcome("done")
 
     def _problem(self, cell: GridCell) -> str | None:
-        """Return the reason why training cannot start, or None if it can.
+        """Return the reason why the cell cannot be trained, or None if the cell can be trained.
 
-        The rows of the cell's stages may be missing, or its base training may have failed.
+        A cell cannot be trained if rows of its training stages are missing, or if its base training failed.
         """
         base = self.plans.base_trainings.get(cell.name)
         failed = None if base is None else self.failed_bases.get(base.key.digest)
@@ -297,7 +296,7 @@ class _Training:
     def _tracked(
         self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob, *, title: str
     ) -> Mapping[str, float]:
-        """Train a model, and log the training to a nested run with this name and title."""
+        """Train a model, and log the training to a nested run with the given name and title."""
         settings = self.settings.evaluators[cell.evaluator]
         with self.context.tracker.child(name, title=title) as run:
             described = {"evaluator": settings.model_dump(mode="json"), "seed": cell.seed}

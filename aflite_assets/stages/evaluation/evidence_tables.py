@@ -129,7 +129,7 @@ def _distance_tables(representation: str, distances: "NeighbourDistances") -> It
 
 
 def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int) -> pa.Table:
-    """Return similarities of kept, removed and random rows of some classes (`diagnostics.evidence.similarity`)."""
+    """Return similarities of kept, removed and random rows, for the classes that `class_similarities` selects."""
     from aflite_assets.diagnostics.evidence.similarity import class_similarities
 
     places = read_rows(embedded)
@@ -161,7 +161,7 @@ def nearest_rows(rows: pa.Table, embedded: PublishedResult, *, seed: int) -> pa.
 
 
 def similarity_tables(representation: str, alike: pa.Table) -> Iterator[EvidenceTable]:
-    """Yield a table of mean similarities from the table that `similarities` returned.
+    """Yield a table of mean similarities; `alike` is the table that `similarities` returns.
 
     No table is yielded if no class has at least two removed and at least two kept rows.
     """
@@ -197,7 +197,7 @@ def _distance(mean: float | None) -> str:
 def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:
     """Yield a table that compares the train rows that the filters of different representations removed.
 
-    No table is yielded for a single representation.
+    No table is yielded if there is only one representation.
     """
     from aflite_assets.diagnostics.evidence.removal_overlap import removal_overlap
 
@@ -377,9 +377,9 @@ def planted_tables(
 
 
 def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """Yield a table of accuracies of a simple model that no filter used.
+    """Yield a table of the accuracy of a simple model that no filter used.
 
-    The model is evaluated on all train rows, on the kept rows, and on equally many random rows.
+    The model is evaluated on all train rows, on the kept rows, and on the same number of random rows.
     """
     from aflite_assets.diagnostics.evidence.unseen_adversary import unseen_adversary
 

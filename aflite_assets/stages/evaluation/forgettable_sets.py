@@ -96,7 +96,7 @@ class ForgettableSetsInputs(StageInputs):
 
 @dataclass(frozen=True)
 class WeakTraining:
-    """A training for which forgotten rows are counted; `evaluator` is None if a separate weak model is trained."""
+    """A training run in which forgotten rows are counted; `evaluator` is None if a separate weak model is trained."""
 
     name: str
     evaluator: str | None
@@ -156,11 +156,12 @@ def run(
 
 @dataclass(frozen=True)
 class CountedRows:
-    """For each row, counts of how often a model forgot the row during one training.
+    """Counts of how often a model forgot each row during one training run.
 
-    Arrays (rows,) have one entry per row of the training. `row_ids`, `labels`: int64. `last`, `mean`, `deviation`: last
-    value, mean and standard deviation (float32) of the label's probability over the epochs. `taken`: ids of the
-    selected forgettable rows, int64, ascending. `epochs`: number of epochs. `metrics`: metrics of the training.
+    Arrays (rows,) have one entry per row of the training. `row_ids`, `labels`: int64. `last`, `mean`, `deviation`: the
+    probability of each row's label in the last epoch, and its mean and standard deviation over the epochs (float32).
+    `taken`: ids of the selected forgettable rows, int64, ascending. `epochs`: number of epochs. `metrics`: metrics of
+    the training run.
     """
 
     training: WeakTraining
@@ -199,7 +200,7 @@ class CountedRows:
 
 @dataclass(frozen=True)
 class _Trainings:
-    """Trainings of weak models, reused or new, and counts of the rows that they forget."""
+    """Training runs of weak models, and counts of the rows that the models forget; stored results are reused."""
 
     settings: ForgettableSetsSettings
     inputs: ForgettableSetsInputs
@@ -211,7 +212,7 @@ class _Trainings:
     failures: dict[str, Exception] = field(default_factory=dict)
 
     def train(self) -> None:
-        """Train the models that have no stored result; a failure is raised later, when the rows are counted."""
+        """Train the models that have no stored result; `counted` later raises the errors of failed trainings."""
         listed = [training for name, entry in self.settings.forgettables.items() for training in self._all(name, entry)]
         once = {training.part: training for training in listed}  # several entries may name one evaluator
         self.workers.map(self._train, once.values())
@@ -234,7 +235,7 @@ class _Trainings:
             self.failures[training.part] = error
 
     def counted(self, name: str, entry: ForgettablesSpec) -> list[CountedRows]:
-        """Return the counts of a model's trainings, one per seed; the sets are drawn from the first."""
+        """Return the counts of a model's training runs, one per seed; sets are drawn from the first training run."""
         return [self._counted(training, entry.balance) for training in self._all(name, entry)]
 
     def _counted(self, training: WeakTraining, balance: bool) -> CountedRows:
@@ -244,9 +245,9 @@ class _Trainings:
         return count_rows(training, part, self.full, balance=balance, seed=self.settings.seed)
 
     def margins(self, training: WeakTraining) -> dict[str, dict[str, float]]:
-        """Return a training's margin over the largest class by split; return an empty dict if an evaluator was trained.
+        """Return a training run's margin over always predicting the largest class, by split; return {} for evaluators.
 
-        The training of an evaluator makes no predictions, so it has no margins.
+        Training runs of evaluators store no predictions here, so they have no margins.
         """
         if training.evaluator is not None:
             return {}
@@ -256,7 +257,7 @@ class _Trainings:
         return margins_of_training(training.name, predictions, natural_sets(self.raw, left_out=splits - asked))
 
     def _key(self, training: WeakTraining) -> ResultKey:
-        """Return the key of the training's result, which for an evaluator is the same as in `evaluator_models`."""
+        """Return the key of the training's result; for an evaluator, the key is the same as in `evaluator_models`."""
         cell = GridCell(training.evaluator or training.name, TrainSet("full", None, self.full.row_ids), training.seed)
         fields = cell_fields(training.settings, cell, validation_fingerprint(training.settings, self.raw))
         raw_version = self.inputs.raw_dataset.data_version
@@ -346,7 +347,7 @@ def count_rows(
 
 
 def _taken(row_ids: np.ndarray, labels: np.ndarray, classes: np.ndarray, balance: bool, seed: int) -> np.ndarray:
-    """Return all row ids or, with `balance`, as many of each class as the smallest class has (possibly none)."""
+    """Return all row ids or, with `balance`, the same number of rows of each class: the size of the smallest class."""
     if not balance:
         return np.sort(row_ids)
     smallest = min(int((labels == label).sum()) for label in classes)
@@ -361,7 +362,7 @@ def _drawn(row_ids: np.ndarray, labels: np.ndarray, sizes: Mapping[int, int], se
 
 
 def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw as many rows of `full` at random as `taken` has (per class if `entry` requires it); return ascending ids."""
+    """Draw random rows of `full`, as many as in `taken`, in total or per class (see `entry`); return ascending ids."""
     if not (entry.balance and entry.random_rows == "by_class"):
         return np.sort(np.random.default_rng(seed).choice(full.row_ids, len(taken), replace=False))
     sizes = Counter(full.labels[np.isin(full.row_ids, taken)].tolist())
@@ -392,7 +393,7 @@ def _sets(
 def _cut_sets(
     settings: ForgettableSetsSettings, counted: Mapping[str, CountedRows], full: Examples
 ) -> list[ForgettableSet]:
-    """Cut sets that recipes request to the size of another weak model's set, for each seed (EACL 2021, footnote 2)."""
+    """Reduce sets that recipes request to the size of another weak model's set, per seed (EACL 2021, footnote 2)."""
     chosen = {rows for recipe in recipes_of(settings.evaluators).values() for rows in recipe.forgettable}
     sets = []
     for one in sorted(chosen, key=lambda rows: (rows.weak_model, rows.set_name)):
@@ -405,7 +406,7 @@ def _cut_sets(
 
 
 def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw rows from `taken`, at most as many per class as `sizes_of` has; return ids (int64, ascending)."""
+    """Draw from `taken` at most as many rows of each class as in `sizes_of`; return ids (int64, ascending)."""
     own, other = (full.labels[np.isin(full.row_ids, ids)] for ids in (taken, sizes_of))
     sizes = {label: min(rows, Counter(other.tolist())[label]) for label, rows in Counter(own.tolist()).items()}
     return _drawn(taken, own, sizes, seed) if sizes else taken
@@ -414,7 +415,7 @@ def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequ
 def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bool) -> np.ndarray:
     """Return, in ascending order, the ids of rows whose label had the lowest probability in the last epoch.
 
-    There are as many rows as in `taken` and, with `balance`, as many of each class as in `taken`.
+    The number of rows is the same as in `counted.taken`, also for each class if `balance` is True.
     """
     order = np.argsort(counted.last, kind="stable")
     if not balance:
@@ -436,7 +437,7 @@ def _set_table(made: ForgettableSet) -> pa.Table:
 
 
 def minorities_table(full: Examples, sets: Sequence[ForgettableSet], settings: MinoritiesSpec | None) -> pa.Table:
-    """For every set and for all of `full`, return means that show whether the rows include many minority examples.
+    """Return, for all rows of `full` and for each set, means that show whether the rows include many minority examples.
 
     In the lines for all rows, `weak_model` and `name` are null. Word overlap and negations
     (`diagnostics.evidence.minorities`) are included only if `settings` name the classes to compare.

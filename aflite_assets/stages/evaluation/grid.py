@@ -37,7 +37,7 @@ class GridCell:
 
     @property
     def title(self) -> str:
-        """Name with the seed in second place, because MLflow's lists cut off the end of long names."""
+        """Name of the cell with the seed in second place, because MLflow's lists cut off the end of long names."""
         return ".".join([self.evaluator, str(self.seed), *self._rows])
 
     @property
@@ -48,7 +48,7 @@ class GridCell:
 def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) -> dict[str, object]:
     """Return the fields that identify the training of a cell, apart from the versions of the data.
 
-    The seed is not a field for models without randomness, so they are trained once for all seeds. `validation`: the
+    Models without randomness have no field for the seed, so they are trained once for all seeds. `validation`: the
     fingerprint of the rows used for early stopping, or None.
     """
     rows = row_fingerprint(cell.train_set.row_ids)
@@ -69,18 +69,18 @@ def recipe_fields(
 ) -> dict[str, object]:
     """Return the fields that identify a cell's training in several stages, apart from the versions of the data.
 
-    `validation`: the fingerprint of the first stage's rows for early stopping, or None. `rows`: the fingerprint of the
-    rows of each later stage, keyed by the name that the stage uses for its rows; None if rows are missing.
+    `validation`: the fingerprint of the first stage's rows for early stopping, or None. `rows`: fingerprints of the
+    rows of later stages, by name of the set of rows; None for a missing set.
     """
     stages = [{"settings": stage.settings.model_dump(mode="json"), "rows": rows[stage.rows]} for stage in recipe.stages]
     return {**cell_fields(recipe.settings, cell, validation), "stages": stages}
 
 
 def input_fingerprint(tests: Mapping[str, Examples]) -> str:
-    """Return the SHA-256 of the names, inputs and labels of test sets, on which predictions and scores depend.
+    """Return the SHA-256 of everything in test sets on which predictions and scores depend: names, inputs and labels.
 
-    Columns that only tables use (attributes, categories, labels of single annotators) are left out, so that a new
-    category column does not cause new trainings.
+    Attributes, categories and labels of single annotators are left out, so a change in these columns does not cause new
+    trainings.
     """
     total = hashlib.sha256()
     for name, examples in tests.items():
@@ -119,8 +119,8 @@ def grid_of(
 ) -> list[GridCell]:
     """Return all cells of the grid, ordered by evaluator, seed and train set.
 
-    `train_sets`: the train sets for each seed. `full_alone`: evaluators that are trained on `full` only, because they
-    continue training on forgettable rows. Forgettable rows would include rows that a filter has removed.
+    `train_sets`: the train sets for each seed. `full_alone`: evaluators that are trained on `full` only. These
+    evaluators continue training on forgettable rows, which may include rows that a filter removed.
     """
     return [
         GridCell(evaluator, train_set, seed)
@@ -137,7 +137,7 @@ def row_fingerprint(row_ids: np.ndarray) -> str:
 
 
 def is_wanted(cell: GridCell, wanted: CellFilter) -> bool:
-    """Return True if `wanted` selects the cell; train sets without a representation belong to all representations."""
+    """Return True if `wanted` selects the cell; a train set without a representation matches every representation."""
     return (
         (not wanted.evaluators or cell.evaluator in wanted.evaluators)
         and (not wanted.train_sets or cell.train_set.name in wanted.train_sets)
@@ -150,7 +150,7 @@ def check_filter(wanted: CellFilter, grid: Collection[GridCell]) -> None:
     """Check that the grid contains every name in `wanted`.
 
     Raises:
-        InvalidInputError: a name is not in the grid; the message lists the names that are.
+        InvalidInputError: a name is not in the grid; the message lists the names in the grid.
     """
     for field, known in (
         ("evaluators", {cell.evaluator for cell in grid}),

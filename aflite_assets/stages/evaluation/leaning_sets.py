@@ -2,8 +2,8 @@
 
 For each candidate property, the stage publishes two train sets of the same size. In one train set, the property is not
 associated with any class; in the other, it remains associated. For every test row, the stage also publishes the class
-to which the property points. `evaluator_models` trains one evaluator on the train sets, and `analysis` judges the
-result.
+to which the property points. `evaluator_models` trains one evaluator on the train sets, and `analysis` draws the
+conclusions.
 """
 
 from collections.abc import Mapping, Sequence
@@ -89,7 +89,7 @@ class LeaningSetsInputs(StageInputs):
 
 @dataclass(frozen=True, eq=False)
 class TiedProperty:
-    """A property associated with the label on train rows: its values on these rows (text) and the association."""
+    """A property, its values on the train rows (text), and the strength of its association with the label."""
 
     number: int
     of: Property
@@ -101,7 +101,7 @@ class TiedProperty:
 def run(
     settings: LeaningSetsSettings, inputs: LeaningSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Choose candidate properties on the rows of `full`, and draw the train sets for each.
+    """Choose candidate properties from the rows of `full`, and draw train sets for each property.
 
     There are no candidates if the dataset has no suitable evaluator, or if it is multiple choice.
     """
@@ -158,11 +158,11 @@ In a dataset of single texts, such words may be the topic itself.
 
 
 def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Property, ...]:
-    """Return cues of the scan that models may rely on, as properties with the values `yes` and `no`.
+    """Return the cues of the scan that models may rely on, as properties with the values `yes` and `no`.
 
-    Examples are artefacts, typography and punctuation. Cues that a stronger cue explains, and cues that models do not
-    see, are left out. In a large dataset, the value is `not scanned` for rows that the scan did not read. `pairs`:
-    whether rows are pairs of texts; if they are, cues that consist of a group of words are included.
+    Cues that a stronger cue explains are left out, as are cues that models do not see. In a large dataset, the value is
+    `not scanned` for rows that the scan did not read. `pairs`: True if each row is a pair of texts; cues that consist
+    of a group of words are included only in this case.
     """
     left_out = _COVERED | UNSEEN if pairs else _COVERED | UNSEEN | {_GROUP}
     carried, rows = (pq.read_table(scanned.file(f"{name}.parquet")) for name in ("cue_rows", "scanned_rows"))
@@ -176,9 +176,7 @@ def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Pr
 
 @dataclass(frozen=True, eq=False)
 class _CueReader:
-    """A function that returns, for each row, whether the row has a cue; it uses the tables of carriers and of scanned
-    rows.
-    """
+    """A function that looks up in two tables, of scanned rows and of rows with the cue, whether each row has a cue."""
 
     carried: pa.Table
     scanned: pa.Table
@@ -210,9 +208,10 @@ def candidates(
 def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[TiedProperty, ...]:
     """Return at most `MOST_CANDIDATES` properties that are significantly associated with the label (Holm, 5 %).
 
-    Declared properties come first, then artefacts, then others; within each group, strong associations come first. Of
-    each kind in `_ONE_OF_KIND`, only one property is taken. If several properties point to the same class on nearly all
-    rows, only the first is taken. `tied`: each property with its values on train rows, as text, and its association.
+    Declared properties come first, then artefacts, then all other properties. Within each of these three groups, strong
+    associations come first. At most one property is taken per kind in `_ONE_OF_KIND`. If several properties point to
+    the same class on nearly all rows, only the first property is taken. `tied`: each property with its values on train
+    rows (text) and its association with the label.
     """
     adjusted = holm([tie.p_value for *_, tie in tied])
     sure = [(*one, p) for one, p in zip(tied, adjusted, strict=True) if p <= 0.05 and 1 - one[2].overlap >= LEAST_TIE]
@@ -227,10 +226,10 @@ def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[Ti
 
 
 def _alike(one: TiedProperty, other: TiedProperty) -> bool:
-    """Return True if two properties are nearly the same, so that only one is taken.
+    """Return True if two properties are so similar that only one of them may be a candidate.
 
-    Two properties are nearly the same if they are of one kind in `_ONE_OF_KIND`, or point to the same class on nearly
-    all rows.
+    Two properties are similar if they have the same kind, from `_ONE_OF_KIND`, or point to the same class on nearly all
+    rows.
     """
     if one.of.kind == other.of.kind and one.of.kind in _ONE_OF_KIND:
         return True
@@ -240,9 +239,9 @@ def _alike(one: TiedProperty, other: TiedProperty) -> bool:
 
 
 def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int = MOST_CANDIDATES) -> int:
-    """Return the largest allowed number of rows of one train set. If every train set of this stage has this size, all
-    of them together have about a quarter of the rows on which the grid trains. `full`: the number of rows of the train
-    set `full`, from which the sets are drawn.
+    """Return the largest allowed number of rows of one train set. With this limit, all train sets of this stage
+    together have about a quarter of the rows on which the grid trains. `full`: the number of rows of the train set
+    `full`, from which the sets are drawn.
     """
     grid = 2.5 * full * evaluators * seeds  # `full`, and three sets with about half of its rows
     allowed = max(ENOUGH_ROWS, int(SHARE_OF_GRID * grid / (2 * TRAININGS * max(candidates, 1))))
@@ -250,9 +249,7 @@ def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int 
 
 
 def _train_sets(one: TiedProperty, full: Examples, seed: int, *, most_rows: int) -> pa.Table:
-    """Draw the train sets of one property, two per training; the table is empty if too few rows remain to train a
-    model.
-    """
+    """Draw two train sets per training run for one property; return an empty table if too few rows remain."""
     rows = one.tie.overlap * len(full)
     tables = [DRAWN.empty_table()]
     for training in range(TRAININGS) if rows >= FEWEST_TRAIN_ROWS else ():
@@ -278,9 +275,7 @@ def _candidate(one: TiedProperty, label_names: tuple[str, ...]) -> Candidate:
 
 
 def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table:
-    """Return the class to which the property points for each row; the table is empty if the test set lacks the
-    property.
-    """
+    """Return, per row, the class to which the property points; return an empty table if the set lacks the property."""
     values = one.of.values(rows, test_set)
     if values is None:
         return POINTED.empty_table()

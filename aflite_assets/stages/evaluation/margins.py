@@ -1,4 +1,4 @@
-"""Margins of a weak model's accuracy over the largest class, on natural test sets."""
+"""Margins of a weak model's accuracy over always predicting the largest class, on natural test sets."""
 
 from collections.abc import Collection, Sequence
 
@@ -11,11 +11,11 @@ from aflite_assets.data.questions import separate_questions
 
 
 def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSet]) -> dict[str, dict[str, float]]:
-    """Return the margin of a training's accuracy over the largest class, by split.
+    """Return, by split, the margin of a training's accuracy over always predicting the largest class.
 
-    `largest_class` is the accuracy of always predicting the largest class, in [0, 1]; `low` and `high` bound the
-    margin, in percentage points. Splits for which no margin can be computed are left out. `predictions`: the published
-    table of the training's predictions.
+    `largest_class` is the accuracy of always predicting the largest class, in [0, 1]. `low` and `high` are the limits
+    of the margin's confidence interval, in percentage points. Splits for which no margin can be computed are left out.
+    `predictions`: the published table of the training's predictions.
     """
     cell = Cell(name, "full", None, 0, 0, "done", None, predictions)
     found = {test_set.name: over_largest_class([cell], [test_set]).get(name) for test_set in tests}
@@ -27,7 +27,7 @@ def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSe
 
 
 def natural_sets(everything: Examples, *, left_out: Collection[str]) -> list[TestSet]:
-    """Return the dataset's splits as test sets for computing accuracies, except those in `left_out`."""
+    """Return the dataset's splits, except the splits in `left_out`, as test sets for computing accuracies."""
     rows = without_inputs(everything)
     return [
         TestSet(

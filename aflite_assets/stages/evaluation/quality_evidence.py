@@ -1,4 +1,4 @@
-"""Tables of `bias_evidence` with terms of the Data Quality Index, each with a note on valid comparisons."""
+"""Tables of `bias_evidence` with terms of the Data Quality Index; each table has a note on valid comparisons."""
 
 from collections.abc import Iterator
 
@@ -13,10 +13,10 @@ _MOST_ROWS = 50
 
 
 def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
-    """Yield tables of terms, overall and by class, for all train rows, ten random sets and the kept rows.
+    """Yield tables of Data Quality Index terms, overall and by class, for all, randomly drawn and kept train rows.
 
-    The random sets have as many rows as were kept. No table is yielded if rows have no texts, or if no train row
-    entered the filter.
+    There are ten random sets, each with as many rows as the filter kept. No table is yielded if rows have no texts, or
+    if no train row entered the filter.
     """
     train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
     if raw.modality != "text" or not train.num_rows:

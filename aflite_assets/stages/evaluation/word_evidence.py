@@ -60,7 +60,7 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
 
 
 def _counts(artifacts: "WordArtifacts") -> pa.Table:
-    """Return the table `over_line`, with its total named `all classes` and with the limit of z as a further column."""
+    """Return the table `over_line`; name the row of totals `all classes`, and add a column with the limit of z."""
     table = artifacts.over_line.drop_columns(["label"])
     names = pc.fill_null(table["label_name"], "all classes")
     line = pa.array([artifacts.line] * table.num_rows, pa.float64())

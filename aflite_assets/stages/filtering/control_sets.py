@@ -53,9 +53,7 @@ class ControlSetsSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key; multiple choice adds the version of the code that draws
-        questions.
-        """
+        """Return the JSON values for the result's key, including, for multiple choice, the drawing code's version."""
         of_questions: dict[str, object] = {"questions": "2"} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
@@ -122,10 +120,10 @@ def run(
 
 @dataclass(frozen=True)
 class SinglePassScores:
-    """Scores of every row in the filter's result, from a single pass; floats in [0, 1].
+    """Single-pass scores of every row in the filter's result; floats in [0, 1], or NaN for rows without a score.
 
     `model`: the probability that the warm-up model's own output layer gives the row's label; None if there is no model.
-    `linear`: the predictability in the filter's first iteration. Rows without a score have NaN.
+    `linear`: the predictability in the filter's first iteration.
     """
 
     model: np.ndarray | None
@@ -167,7 +165,7 @@ def _controls(
     seed: int,
     groups: np.ndarray | None,
 ) -> tuple[list[ControlSet], dict[str, object]]:
-    """Return the random and single-pass control sets, and facts about them for the summary.
+    """Return the random and single-pass control sets, and entries for the result's summary.
 
     `kept`: for each evaluator seed and split, the row ids that the filter run for this seed kept. `groups`: the
     question of each row of `rows` (int64) if a single pass removes whole questions; None if rows are removed one by
@@ -203,9 +201,9 @@ def _whole_questions(
 ) -> ControlSet:
     """Redraw a random control set as whole questions if the filter kept whole questions.
 
-    For each number of answers, `random` has as many questions as the filtered set. `random_matched` also has as many
-    questions per subset as the filtered set, and as many questions with a longer right answer. Control sets with other
-    names are returned unchanged.
+    In `random`, the number of questions with each number of answers is the same as in the filtered set. In
+    `random_matched`, the numbers of questions per subset and of questions with a longer right answer are also the same.
+    Control sets with other names are returned unchanged.
     """
     if control.name not in ("random", "random_matched") or control.seed is None:
         return control
@@ -236,7 +234,7 @@ def _earlier_controls(
 ) -> list[ControlSet]:
     """Return the train sets of the earlier filter sizes in `train_sets`, and random sets of the same sizes.
 
-    The set of an earlier size has the rows that remained when the filter reached the size.
+    The train set of an earlier size has the rows that remained when the filter reached this size.
     """
     made = []
     kinds = question_kinds(train, subset=None) if by_question else None
@@ -257,12 +255,12 @@ def _earlier_controls(
 
 
 def _sampled(representation: str, row_ids: np.ndarray) -> ControlSet:
-    """Return the train rows from which the filtered set and its controls are drawn; used if a sample was filtered."""
+    """Return the control set `sampled`, which has all train rows from which the other sets are drawn."""
     return ControlSet(representation, "sampled", None, "train", row_ids)
 
 
 def _weighted(representation: str, rows: pa.Table, row_ids: np.ndarray) -> ControlSet:
-    """Return all train rows with the weights in the published dataset; rows without a score have the weight 1."""
+    """Return the control set `weighted`, with published weights; rows without a score have the weight 1."""
     weights = row_weights(rows["label_probability"], rows["label"].to_numpy())
     known = _in_order(row_ids, rows["row_id"].to_numpy(), _floats(pa.chunked_array([weights])))
     return ControlSet(
@@ -304,8 +302,9 @@ def _single_pass(
 ) -> list[ControlSet]:
     """Remove the rows with the highest scores at once, and return the remaining rows as control sets (ICML 4.2).
 
-    As many train rows remain as the filtered set has. In the other filtered splits (`splits`), rows are removed by the
-    same rule. Rows of a group are removed together, so slightly more train rows may remain.
+    The number of remaining train rows equals the size of the filtered set. In every other split in `splits`, rows are
+    removed by the same rule. If `groups` is given, a group is removed as a whole, so slightly more train rows may
+    remain.
     """
     split_of, row_ids = rows["split"].to_numpy(zero_copy_only=False), rows["row_id"].to_numpy()
     train = np.flatnonzero(split_of == "train")
@@ -323,10 +322,7 @@ def _single_pass(
 
 
 def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
-    """Return the table of a control set; `weighted` adds a column of weights.
-
-    If a dataset has no weighted sets, its tables have no column of weights.
-    """
+    """Return the table of a control set; if `weighted` is True, the table has a column of weights."""
     rows = len(control.row_ids)
     columns = {
         "representation": [control.representation] * rows,

@@ -10,7 +10,7 @@ _INPUTS = ("text", "text_pair", "image", "features")
 
 
 def copy_codes(raw: PublishedResult, row_ids: np.ndarray) -> np.ndarray | None:
-    """Return a number (int64) for each of `row_ids`: rows with the same whole input and label have the same number.
+    """Return a number (int64) per row id; rows with identical input and label have the same number.
 
     Inputs are compared byte for byte. The input of an image is its encoded bytes or the hash of its file. Return None
     if no row is a copy of another.

@@ -35,7 +35,7 @@ class FilterInputs:
     Arrays have one entry per row that enters the filter. `entering`: the positions, among the embedded `rows`, of the
     rows that enter the filter. `policies`: the treatment of each split other than train. `copies`: a number per row,
     equal for exact copies; None if there are no copies. `words`: the words of each row; None if rows are not ranked by
-    words. `whole_groups`: whether the training parts of partitions contain whole groups.
+    words. `whole_groups`: True if a partition's training part contains each group completely or not at all.
     """
 
     rows: pa.Table
@@ -90,7 +90,7 @@ class FilterInputs:
         )
 
     def kept(self, result: FilterResult) -> np.ndarray:
-        """Return a bool for each row that entered the filter: whether a run kept the row."""
+        """Return a bool for each row that entered the filter: True if the run kept the row."""
         kept = np.zeros(len(self.entering), dtype=bool)
         kept[result.kept_rows] = True
         return kept
@@ -120,7 +120,7 @@ class FilterInputs:
         return few and self.settings.classifier != "linear_svm"
 
     def suspects(self, probabilities: np.ndarray, quarantine: frozenset[str]) -> pa.Table:
-        """Return the rows with suspected label errors, judged by the first iteration's class probabilities."""
+        """Return the rows whose labels are suspected errors according to the first iteration's class probabilities."""
         classes = np.unique(self.labels)
         return suspected_rows(self.row_ids, self.split, self.labels, probabilities, classes, quarantine=quarantine)
 
@@ -176,7 +176,7 @@ class FilterInputs:
         )
 
     def _given(self, seed: int, device: DeviceSettings) -> dict[str, Any]:
-        """Return the arguments that scoring and the filter share, besides features and labels."""
+        """Return the arguments, besides features and labels, that are passed both to the scoring and to the filter."""
         return {
             "settings": self.settings,
             "seed": seed,
@@ -186,10 +186,11 @@ class FilterInputs:
         }
 
     def learnt_test(self, chance: ChanceScores) -> IsLearnt:
-        """Return a test of whether the first iteration's classifiers learnt anything beyond the class shares.
+        """Return a function that tests whether the first iteration's classifiers learnt more than the class shares.
 
-        The report's verdict uses the same test (`rules.bias_excess`). The test covers the rows that classifiers are
-        trained on. If permuting the labels by group hardly changes them, the test is impossible and returns True.
+        The report's verdict uses the same test (`rules.bias_excess`). The test uses only rows on which classifiers are
+        trained. If permuting labels by group leaves nearly all labels unchanged, the test is impossible and the
+        function returns True.
         """
         pool, groups = ~self.score_only, self.groups
 
@@ -223,13 +224,13 @@ class FilterInputs:
 def before_quarantine(
     name: str, given: FilterInputs, spec: FilterSpec, scratch: Path, *, seed: int, context: StageContext
 ) -> pa.Table | None:
-    """Return all rows with suspected label errors, if some of them are to be quarantined.
+    """Return all rows with suspected label errors if `spec` requests a quarantine.
 
-    A separate pass scores the rows. The table of suspected rows is saved, so a resumed run uses the same rows. If
-    nothing is quarantined, return None, because the filter's first iteration gives the same probabilities.
+    A separate pass scores the rows. The table of suspected rows is saved, so a resumed run uses the same rows. Without
+    a quarantine, return None, because the filter's first iteration gives the same probabilities.
 
     Raises:
-        DataError: there are too many rows and classes to keep all probabilities.
+        DataError: there are too many rows and classes to keep all class probabilities in memory.
     """
     splits = spec.quarantined_splits
     if not splits:

@@ -65,7 +65,7 @@ class FilteredSetsInputs(StageInputs):
 def run(
     settings: FilteredSetsSettings, inputs: FilteredSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Run the filter for each representation; the iterations of reused results are reported again."""
+    """Run the filter for each representation; if a result is reused, report its iterations again."""
     warmup = inputs.warmup_split.summary["rows"]
     by_words = settings.filter.rank == "vocabulary"
     all_words = DatasetWords.of(load_examples(inputs.raw_dataset.path)) if by_words else None
@@ -188,7 +188,7 @@ def _several_runs(kept: list[np.ndarray], given: FilterInputs, folder: Path, tra
 def _run_again(
     name: str, given: FilterInputs, is_learnt: IsLearnt | None, scratch: Path, seed: int, *, context: StageContext
 ) -> np.ndarray:
-    """Run the filter with another seed; return a bool for each row that entered: whether the run kept the row.
+    """Run the filter with another seed; return a bool per row that entered the filter: True if the run kept the row.
 
     A stopped run resumes at its last checkpoint.
     """
@@ -210,7 +210,7 @@ def _run_again(
 
 
 def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -> None:
-    """Publish the rows that each run kept."""
+    """Publish the rows that each run of the filter kept."""
     table = pa.table(
         {
             "filter_run": np.concatenate([np.full(int(rows.sum()), number) for number, rows in enumerate(kept)]),
@@ -286,7 +286,7 @@ class Checkpoint:
     def publish_scores(self, folder: Path) -> None:
         """Add the scores of all iterations to the result.
 
-        Each file has the last known score of every row that entered the iteration.
+        There is one file per iteration, with the last known score of every row that entered the iteration.
         """
         for path in sorted(self._scores.iterdir()):
             link_or_copy(path, folder / path.name)
@@ -395,7 +395,7 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
 
 
 def _plain(values: object) -> object:
-    """Return a JSON value: an array becomes a list, in which NaN becomes None."""
+    """Convert a value for JSON: arrays become lists, and NaN in an array becomes None."""
     if not isinstance(values, np.ndarray):
         return values
     plain = values.astype(object)
@@ -404,9 +404,10 @@ def _plain(values: object) -> object:
 
 
 def _instead(labels: np.ndarray, shares: np.ndarray, given: FilterInputs) -> pa.Table:
-    """Return the wrong labels that were predicted most often for each row that entered the filter.
+    """Return a table of the wrong labels that were predicted most often for each row that entered the filter.
 
-    For each rank, the table has a label and its share of the row's held-out predictions. A missing label is null.
+    For each rank, the table has a column of labels and a column of their shares of the row's held-out predictions.
+    Missing labels are null.
     """
     columns: dict[str, pa.Array | np.ndarray] = {"row_id": given.row_ids}
     for rank in range(labels.shape[1]):

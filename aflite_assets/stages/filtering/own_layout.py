@@ -25,8 +25,8 @@ FILTERED, FULL = "own_layout_filtered", "own_layout_full"
 class OwnRows:
     """Rows of a source of questions or preferences.
 
-    `tables`: the rows as in the source's files, by the source's split. `split` and `row`: for each row of the raw
-    table, the row's split in the source and its number (from 0) in the split.
+    `tables`: the rows with the columns of the source's files, by split of the source. `split` and `row`: for each row
+    of the raw table, the row's split in the source and its number (from 0) in the split.
     """
 
     tables: Mapping[str, pa.Table]
@@ -59,8 +59,8 @@ class OwnRows:
         """Return the rows of the source by configuration and by split of the dataset.
 
         The filtered configuration has the rows for which the filter kept all answers. `fate`: the filter's columns by
-        name, with one value per row of the raw table. For a source row with several answers, numbers are averaged.
-        Source rows that are not in the raw table, such as ties, are left out.
+        name, with one value per row of the raw table. If a source row has several answers, the numbers in `fate` are
+        averaged over the answers. Source rows that are not in the raw table, such as ties, are left out.
         """
         kept_ids = filtered.rows.filter(filtered.rows["kept"])["row_id"].to_numpy()
         kept = np.isin(raw.row_ids, kept_ids)
@@ -79,9 +79,7 @@ class OwnRows:
     def _part(
         self, positions: np.ndarray, split: str, fate: Mapping[str, pa.Array], kept: np.ndarray
     ) -> tuple[pa.Table, np.ndarray]:
-        """Return the source rows of these answers with the filter's columns, and a bool per row: whether all of its
-        answers were kept.
-        """
+        """Return the source rows of the answers at `positions`, and a bool per row: True if all answers were kept."""
         rows, firsts, of_row = np.unique(self.row[positions], return_index=True, return_inverse=True)
         table = self.tables[split].replace_schema_metadata(None).take(pa.array(rows))
         taken = set(table.column_names)

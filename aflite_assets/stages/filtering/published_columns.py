@@ -22,11 +22,11 @@ _PREFIX = "aflite_"
 class PublishedColumns:
     """Names of the raw table's columns in the published folder.
 
-    `inputs`: for each input column of the raw table, the source's column names. `column_per_feature`: whether each
-    feature has its own column, as in the source, instead of one column of lists. `label`: the source's name of the
-    label column. `attributes`: the raw table's name of each attribute, by the source's name. `own`: the published name
-    of each column that the project adds; the name begins with "aflite_" if the source has a column of the plain name.
-    `ids_given`: whether the published ids are the source's own ids.
+    `inputs`: for each input column of the raw table, the source's column names. `column_per_feature`: True if each
+    feature has its own column, False if one column has lists of features. `label`: the source's name of the label
+    column. `attributes`: maps the source's name of each attribute to the name in the raw table. `own`: maps the plain
+    name of each column that the project adds to the published name. The published name begins with "aflite_" if the
+    source has a column with the plain name. `ids_given`: True if the published ids are ids from the source.
     """
 
     inputs: Mapping[str, tuple[str, ...]]
@@ -68,7 +68,7 @@ class PublishedColumns:
 
     @property
     def raw_columns(self) -> dict[str, str]:
-        """Raw table columns by published column name, without the columns that the filter adds."""
+        """Names of columns of the raw table by published column name, without the columns that the filter adds."""
         from_raw = {"id": "source_id" if self.ids_given else "row_id", "content_hash": "source_id"}
         from_raw |= {"source_row": "row_id", "group": "group", "annotator_labels": "annotator_labels"}
         return {
@@ -90,9 +90,9 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
     """Return all rows in the raw table's order, with published column names.
 
     Columns are id, inputs, label and attributes, followed by group, source row, annotators' labels and content hash if
-    they exist. The source row (int64) is counted from 0 within the row's split of the source. `source_rows`: the number
-    of rows per split, in the source's order. The id is the source's own id or, if there is none, split and source row,
-    such as "train-17".
+    they exist. Source rows (int64) are numbered from 0 in each split of the source. `source_rows`: the number of rows
+    per split, in the source's order. The id is the id in the source. If the source has no ids, the id consists of split
+    and source row, such as "train-17".
     """
     table, own = raw.table, names.own
     splits, numbers = source_rows_of(raw.row_ids, source_rows)
@@ -117,7 +117,7 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
 def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple[list[str], list[int]]:
     """Return, for each row id, the row's split in the source and its number (from 0) in this split.
 
-    Row ids are counted over all splits.
+    Row ids are numbered consecutively over all splits.
     """
     ends = np.cumsum(list(source_rows.values()))
     places = np.searchsorted(ends, row_ids, side="right")

@@ -57,7 +57,7 @@ class PublishedRows:
     sample: TrainSample | None = None
 
     def at(self, row_ids: np.ndarray) -> dict[str, pa.Table]:
-        """Return the rows with these ids, by split."""
+        """Return the rows whose ids are in `row_ids`, by split."""
         return self.by_split(self.table, np.isin(self.raw.row_ids, row_ids))
 
     def by_split(self, table: pa.Table, chosen: np.ndarray) -> dict[str, pa.Table]:
@@ -166,14 +166,14 @@ def _sample_note(sample: TrainSample | None) -> tuple[str, ...]:
 
 
 def _fate_names(names: PublishedColumns) -> dict[str, str]:
-    """Return the columns that the filter adds to `full_tagged`, by their published names."""
+    """Return a dict from the published name to the plain name of each column that the filter adds to `full_tagged`."""
     return {names.own[name]: name for name in FATE_COLUMNS}
 
 
 def _own_rows(
     raw_result: PublishedResult, raw: Examples, context: StageContext
 ) -> tuple[OwnRows | None, tuple[str, ...]]:
-    """Return the source's rows of questions or preferences, and a note for the card if they can no longer be read."""
+    """Return the source's rows of questions or preferences, and a note for the dataset card if reading them failed."""
     try:
         return OwnRows.of(raw_result, raw), ()
     except DataError as error:
@@ -196,7 +196,7 @@ def _own_layout(
 def _write(configuration: Configuration, content: PublishedRows | None, folder: Path) -> dict[str, str]:
     """Write one file per split, and return the files' paths relative to the folder.
 
-    `content`: the rows in their published form, or None if the tables have the source's own layout.
+    `content`: the dataset's rows in published form, or None if the tables have the source's own layout.
     """
     paths = {}
     for split, table in configuration.tables.items():
@@ -210,7 +210,7 @@ def _write(configuration: Configuration, content: PublishedRows | None, folder: 
 
 
 def _first_random(controls: Sequence[ControlSet], representation: str) -> np.ndarray:
-    """Return the row ids of the random control with the lowest seed, in all splits."""
+    """Return the row ids, over all splits, of the random control with the lowest seed."""
     drawn = [control for control in controls if control.name == "random" and control.representation == representation]
     lowest = min(control.seed for control in drawn if control.seed is not None)
     return np.concatenate([control.row_ids for control in drawn if control.seed == lowest])

@@ -1,4 +1,4 @@
-"""Random controls of questions and preferences: whole questions, as many of each kind as the filter kept."""
+"""Random controls for questions and preferences, which draw as many whole questions of each kind as the filter kept."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ class QuestionKinds:
     """The questions of multiple-choice rows, and two descriptions of each question's kind (`sizes` and `alike`).
 
     `of_row` (int64): the question number of each row. `sizes` and `alike` have one entry per question. `sizes`: the
-    numbers of right and of wrong answers. `alike`: the two numbers in `sizes`, the question's subset of the data, and
-    whether the right answers are longer or shorter than the wrong answers.
+    numbers of right and of wrong answers. `alike`: the two numbers in `sizes`, the question's subset of the data, and a
+    sign that tells if the right answers are longer or shorter than the wrong answers.
     """
 
     row_ids: np.ndarray
@@ -32,10 +32,10 @@ class QuestionKinds:
         return bool(np.isin(counts[0] / counts[1], (0, 1)).all())
 
     def drawn(self, kept: np.ndarray, kinds: Sequence[Hashable], seed: Sequence[int]) -> np.ndarray:
-        """Draw as many questions of each kind as `kept` contains; return their row ids in ascending order.
+        """Draw as many random questions of each kind as `kept` contains; return their row ids in ascending order.
 
         Args:
-            kept: int64, row ids of whole questions.
+            kept: row ids (int64) of whole questions.
             kinds: the kind of each question, either `self.sizes` or `self.alike`.
             seed: seed of the draw.
         """
@@ -52,7 +52,7 @@ class QuestionKinds:
 
 
 def question_kinds(rows: Examples, *, subset: str | None) -> QuestionKinds | None:
-    """Return the questions of the rows, or None if the rows are not answers to questions.
+    """Return the questions and their kinds, or None if the rows are not answers to questions.
 
     `subset`: name of the attribute that divides the questions into subsets of the data; None if there is none.
     """

@@ -41,6 +41,6 @@ class DatasetWords:
         return cls(raw.row_ids, distinct_words(texts))
 
     def of_rows(self, row_ids: np.ndarray) -> DistinctWords:
-        """Return the words of the rows with these ids, in the order of the ids."""
+        """Return the words of the rows whose ids are in `row_ids`, in the order of `row_ids`."""
         order = np.argsort(self.row_ids)
         return self.words.of_rows(order[np.searchsorted(self.row_ids, row_ids, sorter=order)])

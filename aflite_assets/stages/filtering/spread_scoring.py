@@ -82,7 +82,7 @@ def _scored(
 
 
 class ClusterScorers:
-    """Implementation of the algorithm's `Scorers` by the workers of a cluster.
+    """An implementation of the algorithm's interface `Scorers` that uses the workers of a cluster.
 
     A worker that runs out of memory scores half as many partitions at a time.
     """
@@ -96,7 +96,7 @@ class ClusterScorers:
         return self._workers.count
 
     def score(self, work: "IterationWork", numbers: Sequence[range]) -> "Iterator[SetCounts]":
-        """Score partitions as `Scorers` defines; the filter's row numbers are sent once per node."""
+        """Score ranges of partitions, as defined by `Scorers`; the data common to all ranges is sent once per node."""
         common = self._cluster.share(work)
         return map_in_order(self._workers, numbers, common=common, log=self._log, halves=_halves)
 
@@ -110,7 +110,7 @@ def _halves(numbers: range) -> list[range]:
 def cluster_scorers(
     cluster: Cluster, rows: Callable[[Cluster], ScoredRows], *, device: DeviceSettings, log: Log
 ) -> Iterator[ClusterScorers | None]:
-    """Provide scorers for a `with` block.
+    """Provide the scorers of a cluster for a `with` block.
 
     Provide None if the cluster does not distribute work, or if this machine's GPU does the scoring.
     """

@@ -17,7 +17,7 @@ _WHY: Mapping[StopReason, str] = {
 
 
 def stop_line(name: str, result: FilterResult, given: FilterInputs, *, chance: float) -> str:
-    """Return a log line: why the filter of a representation stopped, and with which settings.
+    """Return a log line that states why the filter of a representation stopped, and its settings.
 
     `chance`: mean predictability with permuted labels, in [0, 1].
     """
@@ -36,7 +36,7 @@ def _next_rows(result: FilterResult, given: FilterInputs, kept: np.ndarray) -> i
     """Return the number of kept rows with a predictability at or above the threshold.
 
     If groups are removed as a whole, each group's mean predictability is compared with the threshold. Rows that the
-    filter scores but never trains on are not counted.
+    filter only scores, and never uses for training, are not counted.
     """
     rows = np.flatnonzero(kept & ~given.score_only & ~np.isnan(result.predictability))
     scores, groups = result.predictability[rows], given.groups

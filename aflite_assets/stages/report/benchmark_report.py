@@ -50,9 +50,9 @@ def run(
 ) -> dict[str, object]:
     """Render the results of `analysis`, without computing any number, and log the path of the page to the tracker.
 
-    The HTML page contains its rows and pictures. The details of the page link to `tables/` and `evidence/`, which are
-    copied from `analysis`. `layouts.json` has every table in the layout of the papers, and `tables.json` has the tables
-    as Markdown. `figures.json` describes each picture `figures/<name>.png`.
+    Example rows and pictures are embedded in the HTML page. The section of details links to files in `tables/` and
+    `evidence/`, which are copied from `analysis`. `layouts.json` has every table in the layout of the papers, and
+    `tables.json` has the tables as Markdown. `figures.json` describes each picture `figures/<name>.png`.
     """
     from aflite_assets.reports.figures.accuracy_bars import screen_bars
     from aflite_assets.reports.figures.all_figures import report_pictures

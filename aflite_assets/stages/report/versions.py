@@ -31,7 +31,7 @@ class _TestSet(BaseModel):
 
 
 class _Facts(BaseModel):
-    """Facts in a result of `analysis` that are compared with another result.
+    """Facts in a result of `analysis` that are compared with the facts in another result.
 
     Other fields are ignored, so that results of other versions of this project can be read.
     """
@@ -97,7 +97,7 @@ def _settings(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def earlier_result(store: ResultStore, of: PublishedResult) -> PublishedResult | None:
-    """Return the newest earlier result of the same asset and dataset with a different content, or None."""
+    """Return the newest earlier result of the asset and dataset of `of` with different content, or None."""
     others = (one for one in store.results(of.asset, of.partition) if one.key != of.key and not own_damage(one))
     before = [one for one in others if _time(one) <= _time(of) and one.data_version != of.data_version]
     return max(before, key=_time, default=None)
@@ -108,8 +108,8 @@ def comparisons(
 ) -> tuple[VersionComparison, ...]:
     """Compare a result with the previous result and, for a mended dataset, with the result of the original dataset.
 
-    A result that cannot be compared is left out, and a line is logged. Results that differ only in software are left
-    out too.
+    If a result cannot be compared, the result is left out, and the reason is logged. Results that differ only in
+    software are also left out.
     """
     found: list[VersionComparison] = []
     for old in _compared_with(store, analysis, log):

@@ -32,7 +32,7 @@ _PREDICTED = ["test_set", "row_id", "predicted"]
 class AskedSets:
     """Test sets as they are scored: per row or, for multiple choice, per question (`asked`).
 
-    `answers`: the multiple choice sets with one row per answer. `right`: the class number of right answers.
+    `answers`: the multiple-choice test sets with one row per answer. `right`: the class number of right answers.
     `label_names`: names of the dataset's classes.
     """
 
@@ -42,15 +42,15 @@ class AskedSets:
     label_names: tuple[str, ...]
 
     def cells(self, models: PublishedResult, *, ranks: bool = True) -> tuple[Cell, ...]:
-        """Return every cell of the grid with the predictions that are needed to score it on the sets in `asked`.
+        """Return every cell of the grid with its predictions for the sets in `asked`.
 
-        `models`: the published result of the grid. `ranks`: whether top-5 accuracy and margins are needed too. Raises
-        DataError if the predictions do not match the rows of a test set.
+        `models`: the published result of `evaluator_models`. `ranks`: True to include what top-5 accuracy and margins
+        need. Raises DataError if the predictions do not match the rows of a test set.
 
-        Probabilities are read for one cell and one test set at a time, because all of them together do not fit into
-        memory. The probabilities of a row are reduced to the rank of its own class (`RANK`) and, for trainings on
-        `full`, the margin of its own class (`MARGIN`). For multiple choice, probabilities are reduced to predictions
-        per question.
+        Probabilities are read for one cell and one test set at a time, because the probabilities of all cells do not
+        fit into memory. The probabilities of a row are reduced to the rank of the row's label (`RANK`) and, for
+        trainings on `full`, the label's margin (`MARGIN`). For multiple choice, probabilities are reduced to
+        predictions per question.
         """
         by_row = [one for one in self.asked if one.unit == "row"]
         ranked = [one for one in by_row if one.adds_probabilities or (ranks and is_ranked(self.label_names, one))]
@@ -81,7 +81,7 @@ def asked_sets(
     raw_dataset: PublishedResult,
     specs: Mapping[str, ChallengeSpec],
 ) -> AskedSets:
-    """Return the test sets `by_row` in the same order, with multiple choice sets converted to questions.
+    """Return the test sets in the order of `by_row`; multiple-choice sets are converted to one row per question.
 
     `label_names`: names of the dataset's classes. `raw_dataset`: the published raw dataset, whose manifest contains the
     source's format. `specs`: specs of the dataset's challenge sets.
@@ -97,11 +97,10 @@ def asked_sets(
 def choice_sets(
     test_sets: Sequence[TestSet], label_names: tuple[str, ...], *, declared: Collection[str] = ()
 ) -> list[TestSet]:
-    """Return those test sets (one row per answer) that are multiple choice, which means that their groups are
-    questions.
+    """Return the multiple-choice sets among `test_sets`; in such a set, rows are answers and groups are questions.
 
-    A multiple choice set must have the dataset's own classes, and every group must be a question with one right answer.
-    If a set is in `declared`, its source is multiple choice, and a single group with one right answer is enough.
+    A multiple-choice set has the dataset's own classes, and every group is a question with one right answer.
+    `declared`: names of sets with a multiple-choice source, for which a single group with one right answer is enough.
     """
     right = right_class(label_names)
     return [
@@ -124,9 +123,10 @@ def test_sets(
 ) -> tuple[TestSet, ...]:
     """Return every test set: natural sets with the rows that each filter kept, and challenge sets with class maps.
 
-    Missing challenge sets are left out. The splits in `unreported` are left out because they are used for early
-    stopping. If evaluators were fine-tuned on a set, the notes on the set say so. Raises DataError if the published
-    challenge sets differ from those in the spec, or no longer fit the spec's label maps.
+    Missing challenge sets are left out. Splits in `unreported`, which are used for early stopping, are left out too. If
+    evaluators were fine-tuned on a set, the notes on the set say so. Raises DataError if the names of the published
+    challenge sets differ from the names in the spec. Raises DataError if a published set no longer fits its `map` in
+    the spec.
     """
     published = read_challenge_sets(challenges)
     known = sorted({*published.sets, *published.missing})
@@ -190,6 +190,6 @@ def _challenge_notes(facts: ChallengeFacts) -> Iterator[str]:
 
 
 def fine_tuned_note(test_set: str, fine_tuned: Mapping[str, FineTuned]) -> tuple[str, ...]:
-    """Return a note on a challenge set if evaluators were fine-tuned on other rows of the set, else an empty tuple."""
+    """Return a note if evaluators were fine-tuned on other rows of the challenge set, or an empty tuple otherwise."""
     names = ", ".join(name for name, one in fine_tuned.items() if test_set in one.sets)
     return (f"Not zero-shot for evaluators fine-tuned on other rows of this set: {names}.",) if names else ()

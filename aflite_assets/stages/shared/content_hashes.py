@@ -1,6 +1,6 @@
-"""Content hashes of the files that the fields of a spec name, and commits of the hub ids in these fields.
+"""Content hashes of the files, and commits of the hub ids, that the fields of a spec name.
 
-A result's key contains these hashes, so that the key depends on the content and not on file names.
+A result's key contains the hashes and commits, so the key depends on file contents instead of file names.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ class FieldContents:
         self._refusals: dict[str, AfliteError] = {}
 
     def of(self, fields: Iterable[str]) -> dict[str, object]:
-        """Return the hashes of the files that these fields name, and the commits of the hub datasets and models.
+        """Return the hashes of the files, and the commits of the hub datasets and models, that `fields` name.
 
         Raises:
             DataError: a file is missing, or a dataset of the hub is unavailable or does not exist.
@@ -61,11 +61,11 @@ class FieldContents:
         return contents
 
     def files(self, fields: Iterable[str]) -> dict[str, tuple[HashedFile, ...]]:
-        """Return the hashed files of these fields; `of` must have been called for the fields before."""
+        """Return the hashed files of each field in `fields`; call `of` with the fields first."""
         return {field: self._files[field] for field in fields if self._files.get(field)}
 
     def check_unchanged(self, fields: Iterable[str]) -> None:
-        """Raise an error if a file was changed after `of` hashed it, or if a file that was missing exists now.
+        """Raise an error if a file was changed after `of` hashed it, or if a file that was missing then exists now.
 
         Raises:
             UnsettledDataError, DataError: the message names the changed file.
@@ -93,7 +93,7 @@ class FieldContents:
 
 
 def content_hashes(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, object]:
-    """Return the hashes and commits that `FieldContents.of` returns for these fields of a spec."""
+    """Return the content hashes and commits for some fields of a spec; see `FieldContents.of`."""
     return FieldContents(spec).of(fields)
 
 
@@ -150,7 +150,7 @@ def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = N
     Return `MISSING` if the challenge set is optional and its source does not exist.
 
     Raises:
-        MissingDataError: a required set's file is missing, or its dataset is not available on the hub.
+        MissingDataError: the set is required, and its file is missing or its dataset is not available on the hub.
         DataError: the hub has no such dataset or revision.
     """
     try:

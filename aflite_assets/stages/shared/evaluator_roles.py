@@ -28,7 +28,7 @@ def partial_inputs(evaluators: Mapping[str, EvaluatorSpec]) -> tuple[str, ...]:
 def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
     """Return the evaluators that are fine-tuned on challenge sets after their first training.
 
-    The value for each evaluator contains the evaluator it starts from and the challenge sets in training order.
+    The result maps each evaluator's name to the evaluator it starts from and to the challenge sets in training order.
     """
     recipes = recipes_of(evaluators).items()
     return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes if not recipe.forgettable}

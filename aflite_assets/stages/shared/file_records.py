@@ -1,7 +1,7 @@
 """Records of the source files that a result was made from, stored with the result's key.
 
-With these records, a message can name the file that changed. `content_hashes` determines the files of a key, and
-`refresh` reports later changes.
+With the records, a message can name the source file that changed. `content_hashes` determines which files a key covers,
+and `refresh` reports later changes of these files.
 """
 
 import hashlib
@@ -36,9 +36,9 @@ def file_records(files: Mapping[str, Sequence[HashedFile]]) -> dict[str, dict[st
 
 
 def records(files: Sequence[HashedFile], *, folded: bool | None = None) -> dict[str, FileRecord]:
-    """Return the size (`bytes`) and `sha256` of each file by path, or of each folder if `folded`.
+    """Return the size (`bytes`) and `sha256` of each file, or of each folder if `folded` is True, by path.
 
-    By default, files are folded into folders if there are more than `MOST_FILES` of them.
+    By default, `folded` is True if there are more than `MOST_FILES` files.
     """
     if not (len(files) > MOST_FILES if folded is None else folded):
         return {str(file.path): {"bytes": file.mark.size, "sha256": file.sha256} for file in files}

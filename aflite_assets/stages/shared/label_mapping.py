@@ -38,12 +38,12 @@ def label_mapping(
     classes.
 
     `complete=False` means that only the first rows of the challenge set or the dataset were read, so labels may be
-    missing. With `complete=False`, missing labels raise no error.
+    missing. With `complete=False`, no error is raised for missing labels.
 
     Raises:
-        DataError: without `map`, the set has a label that the dataset lacks. The error is also raised if `map` lacks a
-            label of the dataset or contains an unknown label, or if rows of the set have a label to which no label is
-            mapped.
+        DataError: without `map`, the set has a label that the dataset lacks. A DataError is also raised if `map` lacks
+            a label of the dataset or contains an unknown label. Finally, a DataError is raised if rows of the set have
+            a label to which no label is mapped.
     """
     where, own = f"challenge set {name!r}", examples.label_names
     given: Mapping[str, str | None] = {label: label for label in own} if challenge.map is None else challenge.map
@@ -58,7 +58,7 @@ def label_mapping(
 
 
 def is_identity(mapping: np.ndarray, own: tuple[str, ...], dataset_labels: tuple[str, ...]) -> bool:
-    """Return True if a set has the dataset's classes with the same names and numbers, each mapped to itself."""
+    """Return True if `own` equals the dataset's class names, in the same order, and each class is mapped to itself."""
     return own == dataset_labels and bool(np.array_equal(mapping, np.arange(len(own))))
 
 

@@ -1,6 +1,6 @@
-"""Relations between the models of a spec: models of one family or architecture, and models that hold back train rows.
+"""Facts about the models of a spec: their families and architectures, and the share of train rows that they hold back.
 
-The functions use only the settings and build no model.
+The functions of this module read only settings and build no model.
 """
 
 from collections.abc import Mapping
@@ -13,11 +13,11 @@ from aflite_assets.stages.shared.evaluator_roles import first_stages, partial_in
 def model_families(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> dict[str, str]:
-    """Return the family of every model: a text that is equal for models of the same kind and pretrained checkpoint.
+    """Return the family of every model as text; models of the same kind and pretrained checkpoint have equal texts.
 
     The keys are `representations.<name>` and `evaluators.<name>`. A fine-tuned evaluator has the family of the
-    evaluator it starts from. A representation that uses the given features has no model; its family is "linear", as for
-    an evaluator of kind `linear`.
+    evaluator it starts from. A representation that uses the given features has no model; its family is "linear", like
+    the family of linear evaluators.
     """
     return {name: _make(one) for name, one in _models(representations, evaluators).items()}
 
@@ -46,7 +46,7 @@ def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float
 def leaning_evaluator(
     representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
 ) -> str | None:
-    """Return the evaluator that is tested for relying on properties, or None if no evaluator is suitable.
+    """Return the name of the evaluator that is tested for reliance on properties, or None if no evaluator is suitable.
 
     Suitable evaluators see whole inputs and are trained in one phase. The result is the first suitable evaluator whose
     family (see `model_families`) is not the family of any filter. If every suitable evaluator shares a filter's family,

@@ -1,4 +1,4 @@
-"""Nested samples of the train rows, held-back rows to compare the samples, and cached trainings on each sample.
+"""Nested samples of the train rows, held-back rows to compare the samples, and cached training runs on each sample.
 
 The settings `warmup.size: auto` and `sample` choose a size with nested samples. The stages `warmup_split` and
 `train_sample` decide which sizes are tried and how a size is chosen.
@@ -55,9 +55,9 @@ class Answers:
 class SampledModel:
     """A model for a learning curve; one copy of the model is trained on each sample.
 
-    `name`: name of the learning curve. `point`: suffix of the names of nested runs, after the number of rows. `place`:
-    the setting in the dataset's YAML file that defines the model, for error messages. `train(rows, asked, part)` trains
-    on `rows` and returns predictions for `asked`; `part` is a draft folder for its files.
+    `name`: name of the learning curve. `point`: suffix of nested runs' names, which follows the number of rows.
+    `place`: name of the setting that defines the model, for error messages. `train(rows, asked, part)` trains on `rows`
+    and returns predictions for `asked`; its files are written to the draft `part`.
     """
 
     name: str
@@ -70,11 +70,10 @@ class SampledModel:
 
 @dataclass(frozen=True)
 class CurvePoints:
-    """Cached trainings of models on samples of `train`, each tested on the held-back rows.
+    """Cached training runs of models on samples of `train`; each model is tested on the held-back rows.
 
-    `inputs`: data versions of the results that a training depends on, besides its own settings. The trainings are
-    stored apart from the stage's result. Results of later stages therefore stay valid if a training is repeated and the
-    same rows are selected.
+    `inputs`: data versions of the results that a training run depends on. Training runs are stored apart from the
+    stage's result. If a training run is repeated and the same rows are chosen, results of later stages stay valid.
     """
 
     train: Examples
@@ -85,11 +84,10 @@ class CurvePoints:
     context: StageContext
 
     def point(self, model: SampledModel, sample: np.ndarray) -> PublishedResult:
-        """Return the training on one sample (row ids); `summary["right"]` is the number of held-back rows that were
-        predicted correctly.
+        """Return the stored result of the training run on one sample (row ids).
 
         Raises:
-            ModelError, DataError: the training failed; the message names the model's setting and the sample size.
+            ModelError, DataError: the training run failed; the message names the model's setting and the sample size.
         """
         key = ResultKey(self.draft.key.code_version, dict(model.fields), dict(self.inputs))
         store, asset, partition = self.draft.store, self.draft.asset, self.draft.partition
@@ -129,12 +127,12 @@ def drawn(examples: Examples, size: int, *, seed: Sequence[int]) -> np.ndarray:
 
 
 def rows_left(examples: Examples, places: np.ndarray) -> Examples:
-    """Return the examples except those at these positions."""
+    """Return the examples except the examples at the positions `places`."""
     return rows_of(examples, np.delete(np.arange(len(examples)), places))
 
 
 def rows_of(examples: Examples, places: np.ndarray) -> Examples:
-    """Return the examples at these positions."""
+    """Return the examples at the positions `places`."""
     return Examples(rows_at(examples.table, places), examples.label_names)
 
 

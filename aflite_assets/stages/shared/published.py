@@ -80,10 +80,10 @@ class FineTuneFacts:
 class ChallengeFacts:
     """Facts about a published challenge set.
 
-    `source_rows`: number of rows before unlabelled rows were dropped and a limit was applied. `dataset_classes`:
-    whether the challenge set's classes have the names and numbers of the dataset's classes. `undecodable_images`:
-    number of rows dropped because their image could not be decoded. `fine_tune`: facts about the rows for fine-tuning,
-    or None if there are none.
+    `source_rows`: number of rows before unlabelled rows were dropped and a limit was applied. `dataset_classes`: True
+    if the challenge set's classes have the names and numbers of the dataset's classes. `undecodable_images`: number of
+    rows dropped because their image could not be decoded. `fine_tune`: facts about the rows for fine-tuning, or None if
+    the set has no such rows.
     """
 
     rows: int
@@ -117,14 +117,15 @@ class ChallengeSets:
 
 @dataclass(frozen=True)
 class ControlSet:
-    """One control: a train set that is compared with the filtered set of one representation.
+    """A control set: a train set that is compared with the filtered set of one representation.
 
     `name` is one of these:
 
     - `random`, `random_matched`, `single_pass_model` or `single_pass_linear`;
-    - `filtered_<name>` or `random_<name>`: the rows left at an earlier size of the filter, or as many random rows;
-    - `sampled`: all rows of the sample that the other sets are drawn from;
-    - `weighted`: all train rows that any set is drawn from, with a factor for each row's loss in `weights` (float32).
+    - `filtered_<name>`: the rows that remained when the filter reached an earlier size;
+    - `random_<name>`: the same number of random rows as in `filtered_<name>`;
+    - `sampled`: the train rows of `full` that belong to the sample, if the filter ran on a sample;
+    - `weighted`: all train rows from which controls are drawn, with a factor per row's loss in `weights` (float32).
 
     `seed` is None if the set does not depend on the evaluators' seed. `row_ids` is int64.
     """
@@ -139,7 +140,7 @@ class ControlSet:
 
 @dataclass(frozen=True)
 class ForgettableSet:
-    """Train rows that a weak model forgets, or other train rows to compare them with.
+    """Train rows that a weak model forgets, or train rows that serve as their control.
 
     `name` is a name that `specs.recipes.set_name` returns. `row_ids` is int64. `seed` is the evaluators' seed with
     which the rows were drawn, or None if no rows were drawn at random.
@@ -153,8 +154,7 @@ class ForgettableSet:
 
 @dataclass(frozen=True)
 class TrainSample:
-    """A sample of the train rows, which is filtered in place of all train rows, and the rows that were used to choose
-    the sample.
+    """A sample that is filtered in place of all train rows, and held-back rows that were used to choose the sample.
 
     `rows` and `held_back` are row ids, int64.
     """
@@ -167,7 +167,7 @@ class TrainSample:
 def examples_of(raw: PublishedResult) -> Examples:
     """Return the rows of a raw dataset.
 
-    The last dataset stays in a cache, for processes that run several trainings one after another.
+    The dataset read last stays in memory, for processes that run several training runs one after another.
     """
     return load_examples(raw.path)
 
@@ -196,9 +196,7 @@ def read_warmup_rows(result: PublishedResult) -> np.ndarray:
 
 
 def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
-    """Return the learning curves with which `warmup.size: auto` chose its size; the result is empty if the size is a
-    number.
-    """
+    """Return the learning curves that `warmup.size: auto` used; return an empty tuple if `warmup.size` is a number."""
     recorded = result.summary.get("learning_curve", {"curves": ()})
     return tuple(
         LearningCurve(**{**curve, "rows": tuple(curve["rows"]), "right": tuple(curve["right"])})
@@ -225,7 +223,7 @@ def read_sample_curve(result: PublishedResult) -> SampleCurve | None:
 
 
 def sampled_rows(raw: Examples, sample: TrainSample | None) -> Examples:
-    """Return the rows available to warm-up and filter: the train sample and all rows of the other splits.
+    """Return the rows available to warm-up and filter: the train sample, and all rows of every split other than train.
 
     Without a sample, return all rows.
     """
@@ -236,7 +234,7 @@ def sampled_rows(raw: Examples, sample: TrainSample | None) -> Examples:
 
 
 def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
-    """Return the examples with ids that are not in `row_ids`, in the same order."""
+    """Return the examples whose ids are not in `row_ids`, in their original order."""
     return Examples(examples.table.filter(pa.array(~np.isin(examples.row_ids, row_ids))), examples.label_names)
 
 
@@ -252,7 +250,7 @@ def full_rows(
 
 
 def read_control_sets(result: PublishedResult) -> list[ControlSet]:
-    """Return every control of every representation."""
+    """Return the control sets of every representation."""
     table = pq.read_table(result.file("sets.parquet"))
     controls = []
     for key, rows in by_keys(table, "representation", "name", "seed", "split"):
@@ -272,7 +270,7 @@ def read_forgettable_sets(result: PublishedResult) -> list[ForgettableSet]:
 
 
 def by_keys(table: pa.Table, *columns: str) -> Iterator[tuple[pa.StructScalar, pa.Table]]:
-    """Yield each combination of values in `columns` and the rows with these values, in order of first appearance."""
+    """Yield each combination of values in `columns` with the matching rows, in order of first appearance."""
     for key in table.group_by(list(columns), use_threads=False).aggregate([]).to_struct_array():
         same = (_equal(table[name], value) for name, value in key.as_py().items())
         yield key, table.filter(functools.reduce(pc.and_, same))
@@ -283,7 +281,7 @@ def _equal(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
 
 
 def open_features(part: PublishedResult) -> np.ndarray:
-    """Return a representation's features as a memory-mapped float32 array; its rows are those of `read_rows`.
+    """Return a representation's features as a memory-mapped float32 array, in the row order of `read_rows`.
 
     Raises:
         StoreError: the file is damaged.
@@ -333,26 +331,26 @@ def first_scores(part: PublishedResult) -> pa.Table:
 def predicted_instead(part: PublishedResult) -> pa.Table | None:
     """Return the wrong labels predicted most often for each row in the last iteration that scored the row.
 
-    The columns are row_id, label_1, share_1, label_2, share_2, label_3 and share_3. `share` is a share of the row's
-    held-out predictions; label and share are null if fewer labels were predicted. Return None if rows and classes were
-    too many to count the predictions.
+    The columns are row_id, label_1, share_1, label_2, share_2, label_3 and share_3. Each share is a share of the row's
+    held-out predictions. The label and share of a rank are null if fewer labels were predicted. Return None if there
+    were too many rows and classes to count the predictions.
     """
     path = part.path / PREDICTED_INSTEAD
     return pq.read_table(path) if path.is_file() else None
 
 
 def label_errors(part: PublishedResult) -> pa.Table | None:
-    """Return the suspected label errors of a filtered set, the row with the least likely label first.
+    """Return the suspected label errors of a filtered set; the row with the least likely label comes first.
 
     The columns are those of `diagnostics.evidence.label_noise.SUSPECTS`. Rows that are `quarantined` are in no other
-    file of the set. Return None if no table of suspects was published.
+    file of the filtered set. Return None if no table of suspects was published.
     """
     path = part.path / LABEL_ERRORS
     return pq.read_table(path) if path.is_file() else None
 
 
 def plausible_label_errors(part: PublishedResult, raw: Examples) -> pa.Table | None:
-    """Return `label_errors`; for multiple choice, return only errors in questions where another answer may be right."""
+    """Return suspected label errors; for multiple choice, only those in questions where another answer may be right."""
     suspects = label_errors(part)
     if suspects is None or right_answers(raw) is None:
         return suspects

@@ -21,7 +21,7 @@ from aflite_assets.results import PublishedResult
 
 
 def filtered_set(representation: str, part: PublishedResult, label_names: Sequence[str] = ()) -> FilteredSet:
-    """Return the filtered set of one representation; its warnings name classes as in `label_names`."""
+    """Return the filtered set of one representation; warnings name classes by the names in `label_names`."""
     outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
     iterations, rows = (pq.read_table(part.file(name)) for name in ("iterations.parquet", "rows.parquet"))
     warnings, chance = outcome["warnings"], outcome["chance"]
@@ -51,9 +51,7 @@ def score_files(part: PublishedResult) -> Iterator[tuple[int, pa.Table]]:
 
 
 def score_bins(representation: str, part: PublishedResult) -> Iterator[ScoreBin]:
-    """Return the number of train rows per bin of predictability and iteration; the result is empty if no scores are
-    stored.
-    """
+    """Return the number of train rows per iteration and bin of predictability, or nothing if no scores are stored."""
     return count_scores(representation, score_files(part), pq.read_table(part.file("rows.parquet")))
 
 
@@ -62,7 +60,7 @@ def _with_class_names(
 ) -> tuple[str, ...]:
     """Rewrite the filter's warnings about class shares with class names in place of class numbers.
 
-    The advice to compare with `random_matched` is replaced too, because every report contains this comparison.
+    The advice to compare with `random_matched` is also replaced, because every report contains this comparison.
     """
     first, last = (iterations.slice(place, 1).to_pylist()[0] for place in (0, iterations.num_rows - 1))
     classes = np.unique(rows["label"].to_numpy())
@@ -128,11 +126,10 @@ def earlier_sets_note(controls: PublishedResult) -> Iterator[str]:
 
 
 def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
-    """Return the earlier sets and controls that are equal to the filter's whole input, as pairs (representation, train
-    set).
+    """Return the train sets of earlier sizes that equal the filter's whole input, as pairs (representation, train set).
 
-    A comparison between two sets that both equal the filter's input would be meaningless. Because of Holm's correction,
-    each additional comparison also makes significant results less likely.
+    A comparison of two such sets would be meaningless. It would also make significant results less likely, because
+    Holm's correction depends on the number of comparisons.
     """
     return frozenset(
         (representation, f"{kind}_{name}")
@@ -177,7 +174,7 @@ def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassBlocks, .
 
 
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
-    """Return how many of the planted rows the filters removed; the result is empty if no rows were planted."""
+    """Return counts of the planted rows that each filter removed; return an empty tuple if no rows were planted."""
     planted = _evidence_index(result).get("planted", ())
     return tuple(PlantedRemoval(**{**removal, "values": tuple(removal["values"])}) for removal in planted)
 
@@ -187,8 +184,8 @@ def read_removal_cues(
 ) -> dict[str, tuple[Cue, ...]]:
     """Return the cues of the removed rows in `bias_evidence`, by representation.
 
-    `named`: a function that returns a raw table column's name in the source. `challenges`: challenge sets in which the
-    displayed words are counted.
+    `named`: a function that converts the name of a raw table column to its name in the source. `challenges`: challenge
+    sets in which the displayed words are counted.
     """
     found = {}
     for name, table in read_by_representation(result, "cues").items():
@@ -198,7 +195,7 @@ def read_removal_cues(
 
 
 def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]) -> Iterator[Cue]:
-    """Yield the cues; each displayed word gets the share of rows that contain it in each challenge set."""
+    """Yield the cues; for each displayed word, add the share of each challenge set's rows that contain the word."""
     from aflite_assets.diagnostics.evidence.cues import rows_with
 
     words: dict[str, list[str]] = {}
@@ -218,9 +215,7 @@ def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]
 
 
 def read_evidence(result: PublishedResult, named: Callable[[str], str] = str) -> tuple[EvidenceTable, ...]:
-    """Return the tables of `bias_evidence` in their published order; `named` returns a raw table column's name in the
-    source.
-    """
+    """Return the tables of `bias_evidence` in published order; `named` converts column names to the source's names."""
     tables = []
     for entry in _evidence_index(result)["tables"]:
         caption = _CUE_COLUMNS.sub(lambda found: named(found[0]), entry["caption"])
@@ -247,7 +242,7 @@ Examples are "number of words of text" and "difference in words, text_pair less 
 
 
 def own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
-    """Return the name of a cue or property, with column names as in the source.
+    """Return the name of a cue or property with the source's column names.
 
     `kind` and `name` are those of a `Cue` of `bias_evidence` or of a `Candidate` of `leaning_sets`. Names of attributes
     are already names in the source and are returned unchanged.
@@ -258,9 +253,9 @@ def own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
 
 
 def _own_columns(table: pa.Table, named: Callable[[str], str]) -> pa.Table:
-    """Return a table of statistics with column names as in the source.
+    """Return a table of statistics with the source's column names.
 
-    The names are in `column` or, for cues other than attributes, in `name`.
+    Column names are replaced in the column `column` or, for cues other than attributes, in the column `name`.
     """
     names = table.column_names
     if "column" in names:

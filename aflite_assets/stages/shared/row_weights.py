@@ -16,20 +16,19 @@ def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Ar
     """Return each row's weight: class share divided by label probability, clipped to `WEIGHT_BOUNDS` (float32). The
     weight is null if the row has no label probability.
 
-    The weight is 1 if the features predict the row's label no better than the share of its class does. The weight is
-    smaller if the features reveal the label, and larger if they point to another label.
+    The weight is 1 if the label's probability equals the class share, so the features say nothing about the label. The
+    weight is smaller if the features reveal the label, and larger if the features point to another label.
 
-    If the probabilities are right, every label is possible and nothing is clipped, the mean weight is 1 and the class
-    shares do not change. Under these conditions, the labels of the weighted rows are independent of the classifiers'
-    input.
+    Suppose that the probabilities are right and positive, and that no weight is clipped. The mean weight is then 1, and
+    the weighted class shares equal the class shares. The labels of the weighted rows are independent of the
+    classifiers' input.
 
-    The method is reweighing (Kamiran and Calders 2012), with the classifiers' probability in place of the share counted
-    in a group. In statistics, the weight is called a stabilised inverse probability weight; Cole and Hernan (2008) also
+    The method is reweighing (Kamiran and Calders 2012), with probabilities from classifiers in place of shares within
+    groups. In statistics, the weight is called a stabilised inverse probability weight; Cole and Hernan (2008) also
     truncate weights.
 
     Args:
-        label_probability: per row, the first iteration's mean held-out probability of its own label, in [0, 1], or
-            null.
+        label_probability: the mean held-out probability of each row's label in the first iteration, in [0, 1], or null.
         labels: class numbers, int64 from 0; class shares are computed over the rows that have a probability.
     """
     probability = pc.fill_null(label_probability.cast(pa.float64()), float("nan")).to_numpy()
@@ -41,7 +40,7 @@ def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Ar
 
 
 def weight_summary(weights: pa.Array) -> dict[str, float | None]:
-    """Return the mean weight, and the share of weighted rows at each bound; all are None if there are no weights."""
+    """Return the mean weight, and the share of weighted rows at each bound; without weights, the values are None."""
     least, most = WEIGHT_BOUNDS
     return {
         "mean": pc.mean(weights).as_py(),

@@ -49,15 +49,15 @@ class CurveSizes:
 
     @property
     def most(self) -> int:
-        """The number of rows spent if the largest sample is chosen, including the held-back rows."""
+        """The number of rows, including held-back rows, that are spent if the largest sample is chosen."""
         return self.samples[-1] + self.held_back
 
 
 def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
     """Return the sample sizes that `warmup.size: auto` tries, and the number of held-back rows.
 
-    Sizes double from one sample to the next, up to 16 % of the train rows. Of the train rows, 2 % are held back, but at
-    most 2,000 rows. At least 500 rows are held back if they are at most 5 % of the train rows.
+    Sizes double from one sample to the next, up to 16 % of the train rows. The number of held-back rows is 2 % of the
+    train rows, raised to 500 and limited to 2,000 rows. Never more than 5 % of the train rows are held back.
 
     Raises:
         DataError: there are too few rows for two samples, or too few held-back rows for a useful accuracy.
@@ -77,8 +77,8 @@ def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
 def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
     """Return the sample sizes that `sample` tries, and the number of held-back rows.
 
-    Of the train rows, 5 % are held back, but at most 10,000 rows. Sizes above the number of remaining rows are left
-    out.
+    The number of held-back rows is 5 % of the train rows, but at most 10,000. Sizes above the number of remaining rows
+    are left out.
 
     Raises:
         DataError: there are too few rows for two samples, or too few held-back rows for a useful accuracy.
@@ -100,10 +100,10 @@ def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
 
 
 def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int = 2) -> int:
-    """Return the number of train rows to spend on training encoders; 0 if no representation needs an encoder.
+    """Return the number of train rows to spend on training encoders, or 0 if no representation needs an encoder.
 
-    With `warmup.size: auto`, return the largest number that may be chosen. `classes` is used only with `warmup.size:
-    auto`.
+    With `warmup.size: auto`, return the largest number of rows that may be chosen. `classes` is used only with
+    `warmup.size: auto`.
 
     Raises:
         DataError: the size is impossible, or leaves too few rows to filter.
@@ -124,7 +124,7 @@ def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: i
 def sample_misfits(
     spec: DatasetSpec, samples: Iterable[int], rows: Mapping[str, int], *, classes: int
 ) -> dict[int, str]:
-    """Return the sample sizes that are too small for the warm-up or the filter, with the reason for each.
+    """Return the sample sizes that are too small for the warm-up or the filter; each value is the reason.
 
     `rows`: number of rows per split in the whole dataset. The rows of pooled splits enter the pool in addition to the
     sample. With `warmup.size: auto`, enough rows must be left for every number of warm-up rows that may be chosen.
@@ -146,7 +146,7 @@ def sample_misfits(
 def _may_be_spent(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int) -> list[int]:
     """Return the possible numbers of warm-up rows.
 
-    With `warmup.size: auto`, there is one number for each sample size; otherwise there is only one number.
+    With `warmup.size: auto`, there is one number per sample size; with any other setting, there is only one number.
     """
     if needed and warmup.size == "auto":
         curve = curve_sizes(train_rows, classes=classes)
@@ -176,9 +176,9 @@ _AS_GIVEN -= {"target_size", "train_size", "slice_size", "stop_at_chance"}
 def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows: int | None = None) -> FilterSettings:
     """Return the algorithm's settings for a pool with `pool_rows` rows, of which `train_rows` are train rows.
 
-    By default, all rows are train rows. `target_size` counts train rows; the other sizes count all rows of the pool.
-    `train_size` defaults to the number of warm-up rows (ICML 2020, section 2) or, without warm-up rows, to a tenth of
-    the pool.
+    By default, `train_rows` equals `pool_rows`. `target_size` is a number of train rows; `train_size` and `slice_size`
+    are numbers of rows of the pool. `train_size` defaults to the number of warm-up rows (ICML 2020, section 2) or,
+    without warm-up rows, to a tenth of the pool.
 
     Raises:
         DataError: a size is impossible in the pool, or the sizes contradict each other.

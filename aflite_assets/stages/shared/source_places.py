@@ -25,8 +25,8 @@ _LONGEST_PLACE, _LONGEST_NAME = 120, 80
 class RowPlaces:
     """A callable that returns the place of each row; it reads the source's files on its first call.
 
-    `source_rows`: number of the source's rows per split, in the source's order. `content`: the source's content hash
-    when the dataset was read; files that have changed since then are not read.
+    `source_rows`: number of the source's rows per split, in the source's order. `content`: the source's content hash at
+    the time when the dataset was read. Files that have changed since this time are not read.
     """
 
     def __init__(self, source: SourceSpec, source_rows: Mapping[str, int], content: Mapping[str, object]) -> None:
@@ -120,7 +120,7 @@ def places_in_files(source: SourceSpec, content: Mapping[str, object]) -> dict[s
 
 
 def places_of(row_ids: np.ndarray, source_rows: Mapping[str, int], in_files: Mapping[str, pa.Table]) -> pa.Table:
-    """Return the places of the rows with these ids (int64), with the columns `SOURCE_PLACES`.
+    """Return the places of the rows whose ids (int64) are in `row_ids`, with the columns `SOURCE_PLACES`.
 
     A row id is the row's position in the source, counted over all splits in the source's order.
     """

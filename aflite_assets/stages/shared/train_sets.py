@@ -26,7 +26,7 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class TrainSet:
-    """One train set: `full` (with `representation` None), `filtered`, or a control.
+    """A train set: `full` (with `representation` None), `filtered`, or a control.
 
     `row_ids`: int64, ascending. `weights`: a factor for each row's loss (float32), or None if every factor is 1.
     """
@@ -42,8 +42,8 @@ class EarlierSet:
     """The rows that were left when the filter reached a certain number of train rows.
 
     `row_ids`: int64, ascending, by split (train and the other splits that were filtered). `iteration`: the iteration in
-    which the filter reached the number, or None if the filter began with no more train rows. `cutoff`: lowest score of
-    the rows that the iteration removed.
+    which the filter reached this number, or None if the filter began with at most this number. `cutoff`: lowest score
+    of the rows that the iteration removed.
     """
 
     iteration: int | None
@@ -73,20 +73,20 @@ class FilterRun:
 
     @property
     def filtered_splits(self) -> list[str]:
-        """Names of the splits that were filtered: train, and others with a policy other than `kept`."""
+        """Names of the splits that were filtered: train, and every split with a policy other than `kept`."""
         return ["train", *(split for split, policy in self.policies.items() if policy != "kept")]
 
     def splits_treated(self, policy: str) -> list[str]:
-        """Return the splits other than train that have this policy."""
+        """Return the splits other than train whose policy is `policy`."""
         return [split for split, treated in self.policies.items() if treated == policy]
 
 
 def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords | None" = None) -> EarlierSet | None:
     """Return the rows that the filter would have kept with a target of exactly `size` train rows.
 
-    The iteration that reached `size` removes fewer rows, chosen with the same random draws as in a run with this
-    target. If whole groups are removed, a group stays if its removal would leave fewer than `size` rows. Return None if
-    the filter kept more than `size` rows. Return all rows if the filter began with at most `size` rows.
+    The iteration that reached `size` is repeated so that it removes fewer rows, with the same random draws as in a run
+    with this target. If whole groups are removed, a group stays if its removal would leave fewer than `size` rows.
+    Return None if the filter kept more than `size` rows. Return all rows if the filter began with at most `size` rows.
 
     `rows`: the published rows of the filtered set, with the columns row_id, split, removed_in_iteration, predictability
     and held_out_count. Some settings of the filter need another column: `group` if whole groups are removed, `label` if
@@ -94,7 +94,7 @@ def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords |
     words of the rows in `rows`, needed if the filter ranked rows by vocabulary.
 
     Raises:
-        InvalidInputError: `words` is missing but needed, or given but not needed.
+        InvalidInputError: the ranking is by vocabulary and `words` is None, or `words` is given for another ranking.
     """
     if run.by_vocabulary != (words is not None):
         raise InvalidInputError(
@@ -138,10 +138,9 @@ def _sliced_again(
     run: FilterRun,
     words: "RowWords | None",
 ) -> tuple[np.ndarray, float | None]:
-    """Return which rows an iteration removes if at most `room` train rows may go (bool per row), and the score at the
-    cut.
+    """Repeat an iteration's removal, limited to `room` train rows; return a mask of removed rows, and the cutoff.
 
-    Rows that stayed in the iteration get no score, so that only rows of the original slice can be removed.
+    Only rows that the original iteration removed have a score, so no other row can be removed.
     """
     from aflite_assets.algorithm import selection as select  # loads torch
 
@@ -177,7 +176,7 @@ def _sliced_again(
 
 
 def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> "Tally":
-    """Return the prediction counts of the `removed` rows in their last iteration, and zeros for the other rows."""
+    """Return the last iteration's prediction counts for the rows in `removed`, and zeros for every other row."""
     from aflite_assets.algorithm.tally import Tally
 
     held_out = np.where(removed, rows["held_out_count"].to_numpy(), 0)
@@ -191,9 +190,9 @@ def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> "Tally":
 
 
 def filter_runs(seeds: Sequence[int], n_runs: int) -> dict[int, int]:
-    """For each of the evaluators' seeds, return the filter run whose filtered set is used.
+    """Return, for each of the evaluators' seeds, the number of the filter run whose filtered set is used.
 
-    Seeds are assigned to the runs in rotation.
+    The runs are assigned to the seeds in rotation.
     """
     return {seed: position % n_runs for position, seed in enumerate(seeds)}
 
@@ -208,7 +207,7 @@ def why_not_earlier(rows: pa.Table, size: int) -> str:
 
 
 def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[TrainSet]:
-    """Return the rows that weak models forget, and as many random rows, as train sets for one evaluator seed."""
+    """Return two train sets per weak model for one evaluator seed: forgettable rows, and equally many random rows."""
     names = {"forgettable": "forgettable", "random": "random_forgettable"}
     return [
         TrainSet(f"{names[each.name]}_{each.weak_model}", None, each.row_ids)
@@ -218,7 +217,7 @@ def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[Tr
 
 
 def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:
-    """Return the train sets that test whether models rely on a property, by the number of the training (from 0)."""
+    """Return the train sets that test whether models rely on a property, by number of the training run (from 0)."""
     table = pq.read_table(result.file("train_sets.parquet"))
     found: dict[int, list[TrainSet]] = {}
     for key, rows in by_keys(table, "candidate", "name", "training"):
@@ -235,8 +234,8 @@ def train_sets(
     If a filter removed no train row, its filtered set and most of its controls equal `full` and are left out. If a
     filter removed no train row, only its controls `sampled` and `weighted` are returned.
 
-    `full`: ids of the train rows (`published.full_rows`), int64 ascending; all other sets are subsets of it. If a
-    sample is filtered, the other sets are subsets of `sampled`.
+    `full`: ids of the train rows (`published.full_rows`), int64 ascending. Every other train set is a subset of `full`
+    or, if a sample is filtered, of `sampled`.
     """
     sets = [TrainSet("full", None, full)]
     for name, part in filtered.parts.items():

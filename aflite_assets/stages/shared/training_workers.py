@@ -49,9 +49,7 @@ WORKER_MEMORY = 2**30
 
 
 def visible_gpus(device: DeviceSettings) -> list[str]:
-    """Return a value of `CUDA_VISIBLE_DEVICES` for each GPU that trainings may use; return an empty list for training
-    on the CPU.
-    """
+    """Return a value of `CUDA_VISIBLE_DEVICES` per GPU that may be used, or an empty list for training on the CPU."""
     if device.resolve().type != "cuda":
         return []
     import torch
@@ -61,8 +59,9 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
 
 
 def log_training(run: TrackedRun, metrics: Mapping[str, float], scratch: Path) -> None:
-    """Log a training's metrics. Metrics of each epoch are read from `scratch` and logged as `epoch/<name>`, starting at
-    step 1.
+    """Log a training run's metrics.
+
+    Metrics of each epoch are read from `scratch` and logged as `epoch/<name>`, starting at step 1.
 
     Raises:
         TrackingError: the tracking server does not respond.
@@ -72,7 +71,7 @@ def log_training(run: TrackedRun, metrics: Mapping[str, float], scratch: Path) -
 
 
 class Job(Protocol[_Given]):
-    """One training with all its inputs, which can be pickled and sent to a worker process."""
+    """A training run with all its inputs, which can be pickled and sent to a worker process."""
 
     @property
     def settings(self) -> OneStageSpec:
@@ -92,8 +91,8 @@ class Job(Protocol[_Given]):
 class LocalWorkers:
     """Worker processes that train models on this machine, several at a time if that is faster.
 
-    Use an instance as a context manager, which ends the processes. If a worker process dies, its job fails with a
-    ModelError and the worker is replaced.
+    Use an instance as a context manager, so that the worker processes are ended on exit. If a worker process dies, its
+    job fails with a ModelError, and a new process replaces the worker.
 
     `gpus`: GPUs of this machine. If there are at least two GPUs, there is one worker process per GPU. Each worker
     process sees only its own GPU and uses an equal share of the step's threads.
@@ -102,7 +101,8 @@ class LocalWorkers:
     that never use more than one thread. The workers start as soon as the remaining work is long enough. A model that
     uses all threads is trained alone, while the workers wait.
 
-    With fewer than two GPUs or cores, and before workers start, models are trained in this process.
+    Models are trained in this process if there are fewer than two GPUs or cores, and as long as no workers have
+    started.
     """
 
     def __init__(self, gpus: Sequence[str], *, cores: int = 1) -> None:
@@ -134,8 +134,8 @@ class LocalWorkers:
 
         Raises:
             ModelError: the worker process died.
-            AfliteError, RuntimeError, ValueError, MemoryError: training raised this error. Other errors, such as a full
-                disk, become a RuntimeError with their type and text, and their traceback is sent to `log`.
+            AfliteError, RuntimeError, ValueError, MemoryError: the training raised this error. Every other error
+                becomes a RuntimeError with the error's type and text, and the traceback is sent to `log`.
         """
         shared = not self._on_cores or trains_in_one_thread(job.settings)
         if not self._begun:
@@ -172,7 +172,7 @@ class LocalWorkers:
                 raise
 
     def _worth_it(self, left: int) -> bool:
-        """Return True if workers are running already, or if the remaining work is long enough to start them now."""
+        """Return True if workers are running already, or if the remaining work is long enough to start workers now."""
         self._begun = self._begun or (bool(self._all) and self._seconds * left > WORTH)
         return self._begun
 
@@ -201,7 +201,7 @@ class ClusterWorkers:
         self._workers = workers
 
     def train(self, job: Job[_Answer], log: Callable[[str], None]) -> _Answer:
-        """Run one job on the cluster, as `LocalWorkers.train` does on this machine.
+        """Run one job on the cluster and return its result.
 
         Raises:
             WorkerLostError: every worker that received the job was lost.
@@ -224,9 +224,7 @@ def workers_with_memory(most: int) -> int:
 
 @contextmanager
 def open_workers(cluster: Cluster, device: DeviceSettings, *, log: Log) -> Iterator[LocalWorkers | ClusterWorkers]:
-    """Open the workers that train models within a `with` block: on the cluster, or on this machine without a
-    cluster.
-    """
+    """Open workers that train models within a `with` block, on the cluster or, without a cluster, on this machine."""
     if not cluster.spreads:
         with LocalWorkers(visible_gpus(device), cores=workers_with_memory(processes_at_once())) as here:
             yield here
@@ -241,9 +239,9 @@ def _trainings() -> Work:
 
 
 def _train_anew(job: Job[_Answer], _: object, log: Log) -> _Answer:
-    """Train in an emptied folder, because a lost worker may have left files in it.
+    """Empty the target folder and train the model, because a lost worker may have left files in the folder.
 
-    Checkpoints are in another folder, so the training resumes from them.
+    Checkpoints are in another folder, so the training resumes from its last checkpoint.
     """
     for left in job.target.iterdir():
         shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -251,7 +249,7 @@ def _train_anew(job: Job[_Answer], _: object, log: Log) -> _Answer:
 
 
 class _Worker:
-    """One worker process, which is started on first use and again after it died; `place` is its name in messages."""
+    """A worker process, which starts on first use and restarts after a crash; `place` is its name in messages."""
 
     def __init__(self, place: str, environment: Mapping[str, str]) -> None:
         self._place, self._environment = place, environment
@@ -287,7 +285,7 @@ class _Worker:
         return answer
 
     def stop(self, *, interrupt: bool = False) -> None:
-        """End the process if there is one; `interrupt` ends it even during a job.
+        """End the process if it is running; with `interrupt`, end the process even during a job.
 
         The next job starts a new process.
         """

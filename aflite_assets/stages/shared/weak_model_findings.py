@@ -39,7 +39,7 @@ def check_weak_models(result: PublishedResult, *_: object) -> Iterator[CheckOutc
 def findings(models: Mapping[str, WeakModelFacts], failed: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Return, for each check in `CHECKS`, one sentence about each weak model that fails the check.
 
-    `failed`: for each weak model that could not be trained, the reason.
+    `failed`: the reason for each weak model that could not be trained.
     """
     judged: Mapping[str, Callable[[WeakModelFacts], str | None]] = {
         "weak_models_learnt": _learnt_nothing,
@@ -56,8 +56,8 @@ def findings(models: Mapping[str, WeakModelFacts], failed: Mapping[str, str]) ->
 def _learnt_nothing(facts: WeakModelFacts) -> str | None:
     """Return a sentence if the model is not more accurate than always predicting the largest class of a split.
 
-    The model passes if, on any split, its whole interval is above the accuracy of predicting the largest class. Without
-    intervals, the accuracies themselves are compared.
+    The model passes if, on at least one split, its accuracy is significantly higher than the share of the largest
+    class. If there are no confidence intervals, a higher accuracy is enough.
     """
     if facts.margins:
         return _at_chance(facts)

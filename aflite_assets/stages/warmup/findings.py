@@ -42,7 +42,7 @@ ENCODER_ASKS = {
 
 @dataclass(frozen=True)
 class EncoderFit:
-    """Accuracy, in [0, 1], of a trained encoder on the `rows` that it was trained on.
+    """Accuracy, in [0, 1], of a trained encoder on its training rows; `rows` is their number.
 
     The accuracy counts the predictions that the encoder made during training.
     """
@@ -52,7 +52,7 @@ class EncoderFit:
 
     @property
     def interval(self) -> Interval:
-        """Wilson interval of the accuracy; rows of the same group count as independent."""
+        """Wilson interval of the accuracy, which treats all rows as independent, even rows of the same group."""
         return wilson_interval(self.accuracy, self.rows)
 
 
@@ -70,7 +70,8 @@ class EncoderFits:
     def no_better(self) -> tuple[str, ...]:
         """Encoders that are not significantly better than always predicting the largest class.
 
-        For these encoders, the lower end of the interval is at most the share of the largest class.
+        An encoder is in this tuple if the lower end of its accuracy's interval is at most the share of the largest
+        class.
         """
         return tuple(name for name, fit in self.encoders.items() if fit.interval.low <= self.largest_class)
 
@@ -100,7 +101,7 @@ def check_split(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
 
 
 def length_line(facts: Mapping[str, Any]) -> str:
-    """Return a phrase about the number of rows that one model truncates, or the reason why this was not measured."""
+    """Return a phrase about the number of rows that one model truncates, or the reason why it was not measured."""
     if "not_measured" in facts:
         return f"not measured: {facts['not_measured']}"
     rows, of_rows = facts["rows"], facts["of_rows"]

@@ -31,10 +31,10 @@ class TextLengths:
 def measure_text_lengths(
     models: Mapping[str, TextModelSpec], examples: Examples, *, seed: int, most_rows: int = MOST_ROWS
 ) -> dict[str, TextLengths]:
-    """Return the text lengths for each model; each tokenizer runs once.
+    """Return the text lengths for each model; models with the same tokenizer share one count.
 
-    If there are more than `most_rows` rows, a random sample of `most_rows` rows is measured, drawn with `seed`. Before
-    this call, `check_model` must have accepted the checkpoints.
+    If there are more than `most_rows` rows, a random sample of `most_rows` rows is measured, drawn with `seed`. Call
+    `check_model` for every model first.
     """
     rows = np.arange(len(examples))
     if len(rows) > most_rows:
@@ -53,7 +53,7 @@ def measure_text_lengths(
 def token_counts(settings: TextModelSpec, examples: Examples) -> np.ndarray:
     """Return the number of tokens per row (int64), by the model's tokenizer on the columns that the model reads.
 
-    Texts are not truncated. Before this call, `check_model` must have accepted the checkpoint.
+    Texts are not truncated. Call `check_model` for the model first.
     """
     from aflite_assets.models.global_state import quiet_libraries
     from aflite_assets.models.text.inputs import TOKENIZED_AT_ONCE, text_columns

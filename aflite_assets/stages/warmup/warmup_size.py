@@ -39,7 +39,7 @@ from aflite_assets.stages.stage import StageContext
 
 @dataclass(frozen=True)
 class CurveTraining:
-    """Inputs of every point of the learning curves.
+    """Inputs that are the same for every point of the learning curves.
 
     `train`: the train rows, which are part of `raw`. `samples`: the samples drawn from `train`.
     """
@@ -148,10 +148,10 @@ class PointJob:
 
 
 def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
-    """Draw held-back rows, and nested samples of the other rows, by label and in whole groups.
+    """Draw held-back rows, and nested samples of the remaining rows; labels are stratified and groups are not split.
 
-    The sizes are those of `sizes.curve_sizes`. Whole groups may make a sample smaller than its size. A sample is left
-    out if it has only one class, or if it is no larger than the previous sample.
+    The sizes are those of `sizes.curve_sizes`. A sample may be smaller than its planned size, because groups are not
+    split. A sample is left out if it has only one class, or if it is no larger than the previous sample.
 
     Raises:
         DataError: there are too few rows for a curve, or groups are too large to be drawn.
@@ -161,9 +161,9 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
     held_back = drawn(train, sizes.held_back, seed=[seed, 0, 1])
     if len(held_back) < sizes.held_back / 2:
         raise DataError(
-            f"`warmup.size` is `auto`, which has to hold back {sizes.held_back} rows, but with whole groups only "
-            f"{len(held_back)} can be held back; set `columns.group` to a column of smaller groups, or set "
-            "`warmup.size` to a share such as 0.1"
+            f"`warmup.size` is `auto`, which has to hold back {sizes.held_back} rows, but only "
+            f"{len(held_back)} can be held back without splitting a group; set `columns.group` to a column of smaller "
+            "groups, or set `warmup.size` to a share such as 0.1"
         )
     left = rows_left(train, held_back)
     nested: list[Examples] = []
@@ -177,9 +177,10 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
     ]
     if len(kept) < 2:
         raise DataError(
-            f"`warmup.size` is `auto`, which plans samples of {list(sizes.samples)} rows, but with whole groups they "
-            f"have {list(map(len, nested))} rows, so too few samples differ and have two classes; set `columns.group` "
-            "to a column of smaller groups, or set `warmup.size` to a share such as 0.1"
+            "`warmup.size` is `auto`, which needs at least two different samples with two classes each; the planned "
+            f"sizes are {list(sizes.samples)}, but without splitting groups the samples have "
+            f"{list(map(len, nested))} rows; set `columns.group` to a column of smaller groups, or set `warmup.size` "
+            "to a share such as 0.1"
         )
     return NestedSamples(train.row_ids[held_back], tuple(sample.row_ids for sample in kept))
 

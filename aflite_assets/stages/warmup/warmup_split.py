@@ -51,10 +51,10 @@ _UNMEASURED: dict[type, str] = {
 
 @dataclass(frozen=True)
 class WarmupDraw:
-    """The warm-up rows (`row_ids` and class numbers `labels`, int64), and the requested number of rows (`asked`).
+    """The warm-up rows and their classes (`row_ids` and `labels`, int64), and the requested number of rows (`asked`).
 
-    `samples`: the samples from which learning curves choose one; set only for `warmup.size: auto`. Until a sample is
-    chosen, the warm-up rows are the rows of the largest sample.
+    `samples`: the samples from which the learning curves choose the warm-up rows; set only for `warmup.size: auto`.
+    Until a sample is chosen, the warm-up rows are the rows of the largest sample.
     """
 
     row_ids: np.ndarray
@@ -85,10 +85,12 @@ class WarmupSplitInputs(StageInputs):
 def run(
     settings: WarmupSplitSettings, inputs: WarmupSplitInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Check every model and size against the data, and draw the warm-up rows (whole groups, stratified by label).
+    """Check every model and size against the data, and draw the warm-up rows, stratified by label.
 
-    With `warmup.size: auto`, encoders are trained on samples of growing size, and their learning curves choose one
-    sample. If the dataset's YAML file requests a sample of the train rows, only rows of this sample are drawn.
+    Groups are not split.
+
+    With `warmup.size: auto`, encoders are trained on samples of growing size, and one sample is chosen by the learning
+    curves. If the dataset's YAML file requests a sample of the train rows, only rows of this sample are drawn.
     """
     raw = load_examples(inputs.raw_dataset.path)
     sample = read_train_sample(inputs.train_sample)
@@ -126,7 +128,7 @@ def run(
 def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw, dict[str, object]]:
     """Return the rows that the learning curves choose, and the facts about the curves for the summary.
 
-    The facts about the curves are in no published file, so they do not affect the data version.
+    Published files do not contain the facts about the curves, so the facts do not affect the data version.
     """
     curves = training.curves()
     chosen = chosen_rows(curves)
@@ -141,8 +143,8 @@ def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw
 def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
     """Check every model and size against the data, and draw the warm-up rows.
 
-    No rows are drawn if no encoder is trained. With `warmup.size: auto`, nothing is trained here: every size that may
-    be chosen is checked, and the largest sample is returned.
+    No rows are drawn if no encoder is trained. With `warmup.size: auto`, every size that may be chosen is checked, and
+    the largest sample is returned; no model is trained.
 
     Raises:
         ModelError: a model does not fit the data or is not available.
@@ -190,7 +192,7 @@ def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
 
 
 def _named_models(settings: WarmupSplitSettings) -> dict[str, EncoderSpec | EvaluatorSpec]:
-    """Return every representation and evaluator, keyed by its place in the dataset's YAML file."""
+    """Return every representation and evaluator; the keys are names of settings, such as `evaluators.NAME`."""
     representations = {f"representations.{name}": model for name, model in settings.representations.items()}
     return {**representations, **{f"evaluators.{name}": model for name, model in settings.evaluators.items()}}
 
@@ -201,10 +203,10 @@ def needs_warmup(settings: WarmupSplitSettings) -> bool:
 
 
 def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict[str, object]]:
-    """Return the token counts of the texts for every text model, by the model's place in the dataset's YAML file.
+    """Return token counts of the texts per text model; the keys are names of settings, such as `evaluators.NAME`.
 
     The counts are compared with the model's `max_length`. For models that build their tokenizer during training, the
-    reason why nothing was measured is returned.
+    entry is the reason why nothing was measured.
     """
     models = _named_models(settings)
     lengths: dict[str, dict[str, object]] = {
@@ -216,10 +218,10 @@ def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict
 
 
 def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
-    """Refuse a plan that would fail later.
+    """Raise a DataError if later stages would fail with these warm-up rows.
 
-    A plan fails if the warm-up rows or the remaining rows have only one class, if the filter's sizes are impossible, or
-    if groups are too large.
+    They would fail if the warm-up rows or the remaining rows have only one class. They would also fail if the filter's
+    sizes are impossible, or if groups are too large.
     """
     drawn = raw.select(warmup)
     if needed and len(np.unique(drawn.labels)) < 2:
@@ -271,7 +273,7 @@ def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
 
 
 def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse a sample that does not fit the sizes of the warm-up or the filter, as soon as the sample is chosen.
+    """Refuse a chosen sample that does not fit the sizes of the warm-up or the filter.
 
     Raises:
         DataError: the message names the sample, why it is unsuitable, and the next larger sample that is suitable.

@@ -59,7 +59,7 @@ def test_the_step_fails_once_and_nothing_follows(
     assert failure is not None
     assert failure.user_failure_data is not None
     said = str(failure.user_failure_data.description)
-    assert said.startswith("the scan of 'circles_1' found an artefact, and its YAML file sets `scan: {stop: artefact}`")
+    assert said.startswith("the scan of 'circles_1' found an artefact. No model is trained")
     assert "mend it: aflite fix circles_1 --cue 1 --to NEW_FOLDER" in said
     events = [(event.event_type_value, event.step_key) for event in result.all_node_events]
     assert ("STEP_START", "warmup_models") not in events

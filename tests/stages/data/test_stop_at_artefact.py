@@ -52,8 +52,9 @@ def test_an_artefact_ends_a_run_before_any_model_is_trained(tmp_path: Path, stor
     assert store.current("train_sample", "reviews").summary["nothing_asked"]
     said = str(refused.value)
     assert said.startswith(
-        "the scan of 'reviews' found an artefact, and its YAML file sets `scan: {stop: artefact}`, so no model is "
-        "trained. Found 1 artefact that tells the label (“ellipsis sign (…) (review)” for class “good”, 79 %)"
+        "the scan of 'reviews' found an artefact. No model is trained, because the dataset's YAML file sets "
+        "`scan: {stop: artefact}`. Found 1 artefact that tells the label "
+        "(“ellipsis sign (…) (review)” for class “good”, 79 %)"
     )
     assert (
         "To see all cues, run `aflite scan reviews`; mend it: aflite fix reviews --cue 1 --to NEW_FOLDER (makes it"

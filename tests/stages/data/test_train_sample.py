@@ -147,9 +147,9 @@ def test_samples_end_where_the_rows_do() -> None:
             _examples(None), {"start": 3_750, "step": 100, "most": 9_000},
             r"`sample\.start` is 3750 and `sample\.step` is 100, which needs 3850 train rows, but only 3800 are left",
         ),
-        (_examples(1_000), {}, "`sample` has to hold back 200 rows, but with whole groups only 0 can be held back"),
-        (_examples(150), {"most": 200}, r"`sample` plans samples of \[100, 200\] rows, but with whole groups they have "
-        r"\[100\] rows, so fewer than two samples differ"),
+        (_examples(1_000), {}, "`sample` has to hold back 200 rows, but only 0 can be held back without"),
+        (_examples(150), {"most": 200}, r"`sample` needs at least two different samples with two classes each; "
+        r"the planned sizes are \[100, 200\], but without splitting groups the usable samples have \[100\] rows"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(train: Examples, changes: dict[str, Any], message: str) -> None:

@@ -101,15 +101,16 @@ def test_samples_have_the_classes_shares_and_depend_on_the_seed_alone() -> None:
 
 def test_groups_too_large_to_hold_some_back_are_named() -> None:
     with pytest.raises(
-        DataError, match="has to hold back 200 rows, but with whole groups only 0 can be held back; set `columns"
+        DataError,
+        match="has to hold back 200 rows, but only 0 can be held back without splitting a group; set `columns",
     ):
         draw_samples(_grouped(400), seed=0)
 
 
 def test_groups_too_large_for_two_samples_are_named() -> None:
     message = (
-        "plans samples of [40, 80, 160, 320, 640] rows, but with whole groups they have "
-        "[0, 0, 0, 190, 570] rows, so too few samples differ"
+        "needs at least two different samples with two classes each; the planned sizes are [40, 80, 160, 320, 640], "
+        "but without splitting groups the samples have [0, 0, 0, 190, 570] rows"
     )
     with pytest.raises(DataError, match=re.escape(message)):
         draw_samples(_grouped(190, one_class_each=True), seed=0)

@@ -1,6 +1,6 @@
 """Facts about single rows for the report, as Arrow columns.
 
-The facts are the filter's outcome, the row's place in the source, pointwise V-information (PVI) and data maps.
+The facts are the filter's outcome, the row's position in the source, pointwise V-information (PVI) and data maps.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -56,11 +56,13 @@ def row_facts(
     Every table in the arguments has a column `row_id`.
 
     Args:
-        rows: the rows of the filter; `removed_in_iteration` is null for kept rows.
-        scores: iteration numbers from 0, each with the predictability of the rows that entered the iteration.
-        instead: `label_<rank>` and `share_<rank>`, null beyond the last predicted label.
-        nearest: `nearest_kept` and `similarity`.
-        suspects: `suggested_label` and `suggested_probability`.
+        rows: the rows that the filter read; the column `removed_in_iteration` is null for kept rows.
+        scores: pairs of an iteration number (from 0) and a table of the predictability of the rows that entered the
+            iteration.
+        instead: the wrong labels predicted for each row, in columns `label_<rank>` and `share_<rank>`; the columns are
+            null for ranks without a predicted label.
+        nearest: a table with the columns `nearest_kept` and `similarity`.
+        suspects: suspected label errors, with the columns `suggested_label` and `suggested_probability`.
     """
     row_ids = rows["row_id"].to_numpy()
     columns = {"row_id": rows["row_id"], "predictability_by_iteration": _by_iteration(rows, dict(scores))}
@@ -94,9 +96,7 @@ def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
 
 
 def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
-    """Return the wrong labels predicted for each row, and their shares; values are null for rows that `table` does not
-    contain.
-    """
+    """Return, per row, lists of the wrong labels predicted for it and of their shares; rows not in `table` get null."""
     found = lines_of(table, row_ids).to_pylist()
     ranks = [name.removeprefix("label_") for name in table.column_names if name.startswith("label_")]
 
@@ -108,7 +108,7 @@ def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
 
 
 def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: ColumnsSpec) -> SourceRows:
-    """Return the place of each row of the raw table in the source from which the table was made.
+    """Return the position of each row of the raw table in the source from which the table was made.
 
     File and line are null if the file was changed after the raw table was made, or if the source has no files of rows.
     """
@@ -136,9 +136,9 @@ def row_information(
 ) -> dict[tuple[str, str], pa.Table]:
     """Return the pointwise V-information (PVI) of test rows, by evaluator and natural test set.
 
-    Evaluators without probabilities and evaluators in `left_out` are skipped. The shares of the labels in `full`, the
-    unfiltered train rows, serve as the prediction without input. Probabilities are loaded for one cell and test set at
-    a time. The columns are those of `INFORMATION`, with `pvi` float64.
+    Evaluators without probabilities and evaluators in `left_out` are skipped. The prediction without input is the share
+    of each label in `full`, the unfiltered train rows. Probabilities are loaded for one cell and test set at a time.
+    The columns are those of `INFORMATION`, with `pvi` float64.
     """
     from aflite_assets.diagnostics.evidence.usable_information import pointwise_information
 
@@ -184,7 +184,7 @@ def information_tables(
 ) -> Iterator[EvidenceTable]:
     """Yield tables of the mean pointwise V-information of kept and removed test rows by class.
 
-    One table is yielded for each representation whose filter also removed test rows.
+    One table is yielded per representation whose filter also removed test rows.
     """
     from aflite_assets.diagnostics.evidence.usable_information import mean_information
 
@@ -211,10 +211,10 @@ def information_tables(
 
 
 def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSet, ...]) -> tuple[DataMap, ...]:
-    """Return one data map per evaluator and representation, for evaluators that recorded their training on `full`.
+    """Return one data map per representation and evaluator that recorded training dynamics on `full`.
 
-    A data map also shows which rows the representation's filter kept. If no evaluator recorded its training, the map in
-    the dataset's own attributes is used (`given_map`).
+    A data map also shows which rows the representation's filter kept. If no evaluator recorded training dynamics, the
+    data map in the dataset's own attributes is used (`given_map`).
     """
     from aflite_assets.diagnostics.evidence.data_map import data_map
 
@@ -237,9 +237,9 @@ def given_map(raw: Examples) -> pa.Table | None:
     """Return the data map that the train rows' attributes `confidence`, `variability` and `correctness` contain.
 
     If `correctness` counts epochs, as in the files of Swayamdipta et al. 2020, the count is divided by its largest
-    value. The columns are `row_id` (ascending) and the three attributes, float64; rows that lack one of them are left
-    out. Returns None if an attribute is missing, not a number, or out of range. The ranges are [0, 1] for `confidence`,
-    [0, 0.5] for `variability`, and 0 or more for `correctness`.
+    value. The columns are `row_id` (ascending) and the three attributes (float64); rows with a missing attribute are
+    left out. Returns None if an attribute is missing, not a number, or out of range. The ranges are [0, 1] for
+    `confidence`, [0, 0.5] for `variability`, and 0 or more for `correctness`.
     """
     train = raw.in_split("train").table
     if any(f"attribute.{name}" not in train.column_names for name in _COORDINATES):
@@ -267,7 +267,7 @@ def _with_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Tabl
 
 
 def _full_parts(models: PublishedResult) -> Mapping[str, list[PublishedResult]]:
-    """Return the results of the finished cells trained on `full`, by evaluator: one result for each seed."""
+    """Return, per evaluator, the results of the finished cells trained on `full`, one result per seed."""
     parts: dict[str, list[PublishedResult]] = {}
     done = [("train_set", "=", "full"), ("status", "=", "done")]
     for row in pq.read_table(models.file("cells.parquet"), filters=done).to_pylist():

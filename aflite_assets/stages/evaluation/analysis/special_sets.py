@@ -1,4 +1,4 @@
-"""Records of forgettable rows, of sets filtered by other rankings, and of properties that models may rely on."""
+"""Records of forgettable rows, of pairs of rankings, and of properties that models may rely on."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -43,7 +43,7 @@ def read_forgettables(
     """Return all records about forgettable rows; the record is empty if the dataset's YAML file has no `forgettables`.
 
     Args:
-        models: the result of the grid of evaluators.
+        models: the result of the stage `evaluator_models`.
         cells: all cells of the grid.
         tested: all test sets.
     """
@@ -75,9 +75,9 @@ def threshold_curves(
 ) -> Iterator[Threshold]:
     """For challenge sets with two classes, yield curves of the accuracy at each threshold on a class probability.
 
-    There is one curve per challenge set and evaluator, for evaluators trained on `full` that give probabilities. A
-    curve requires a class of the dataset that corresponds one to one to a class of the challenge set. The probability
-    of the corresponding class of the dataset is compared with the thresholds.
+    There is one curve per challenge set and evaluator that was trained on `full` and gives probabilities. A challenge
+    set has curves only if one of its classes corresponds one to one to a class of the dataset. The thresholds apply to
+    the probability of this class of the dataset.
     """
     seeds: dict[str, list[int]] = {}
     for cell in cells:
@@ -95,7 +95,7 @@ def threshold_curves(
 
 
 def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
-    """Return a class of the dataset, and the class of the challenge set to which it corresponds one to one.
+    """Return two class numbers that correspond one to one: a class of the dataset, and a class of the challenge set.
 
     Returns None if the challenge set does not have two classes, or if no class corresponds one to one.
     """
@@ -147,8 +147,8 @@ def read_rankings(
 ) -> dict[str, inputs.RankingPair]:
     """Return pairs of filtered sets that have the same representation but were made with different rankings.
 
-    Two sets are compared by the rows that were kept at the end. Two sets are also compared by the rows that remained at
-    each earlier size that both sets reached.
+    Each pair is compared by the rows kept at the end, and by the rows that remained at each earlier size that both
+    filters reached.
     """
     by_name = {one.representation: one for one in filtered}
     pairs = [(by_name[published.representation_of(filtered_sets, name)], one) for name, one in by_name.items()]
@@ -175,10 +175,10 @@ def read_rankings(
 def overlap(
     rows: np.ndarray, first: np.ndarray, second: np.ndarray
 ) -> tuple[int, int, int, float | None, float | None]:
-    """Return the sizes of two sets within `rows`, the size of their intersection, and their Jaccard index.
+    """Count the rows of two sets within `rows`; return both sizes, the size of the intersection, and the Jaccard index.
 
-    The last value returned is the expected Jaccard index of two random sets of these sizes. Both Jaccard indices are
-    None if the sets are empty. All arrays contain row ids.
+    The last value returned is the expected Jaccard index of two random sets with the same sizes. Both Jaccard indices
+    are None if both sets are empty. All arrays contain row ids.
     """
     in_first, in_second = np.isin(rows, first), np.isin(rows, second)
     sizes, shared, either = (int(in_first.sum()), int(in_second.sum())), in_first & in_second, in_first | in_second

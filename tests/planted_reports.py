@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.inputs.cues import Cue
+from aflite_assets.analysis.inputs.cues import RemovedCue
 from aflite_assets.analysis.inputs.forgettables import LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, Forgettables, TestSet
 from aflite_assets.analysis.rows.table import ROW_FACTS
@@ -350,9 +350,9 @@ def planted_facts(filtered: FilteredSet, *, label: int = 1) -> pa.Table:
     return pa.table(arrays, ROW_FACTS)
 
 
-def word_cue(column: str, word: str, label_name: str) -> Cue:
+def word_cue(column: str, word: str, label_name: str) -> RemovedCue:
     """A word that is a cue of removal."""
-    return Cue("word", column, word, label_name, 0.9, 300, 250, 0.3125, 0.125, 1e-9, 1e-9)
+    return RemovedCue("word", column, word, label_name, 0.9, 300, 250, 0.3125, 0.125, 1e-9, 1e-9)
 
 
 def hostile_benchmark() -> BenchmarkData:

@@ -18,7 +18,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.models.classical.inputs import fit_inputs
 from aflite_assets.models.families import classical_family
 from aflite_assets.models.family import Matrix
-from aflite_assets.models.training.predictions import Predictions
+from aflite_assets.models.training.predictions import ModelPredictions
 from aflite_assets.specs.models.kinds import ClassicalModelSpec
 
 
@@ -26,7 +26,7 @@ from aflite_assets.specs.models.kinds import ClassicalModelSpec
 class ClassicalEvaluation:
     """Predictions by test set name, and metrics: train_accuracy, converged (0 or 1), seconds, rows."""
 
-    predictions: Mapping[str, Predictions]
+    predictions: Mapping[str, ModelPredictions]
     metrics: Mapping[str, float]
 
 
@@ -97,16 +97,16 @@ def _fit(model: Any, matrix: Matrix, labels: np.ndarray, row_weights: np.ndarray
     return not stopped_early
 
 
-def _predict(model: Any, matrix: Matrix, *, n_classes: int, with_probabilities: bool) -> Predictions:
+def _predict(model: Any, matrix: Matrix, *, n_classes: int, with_probabilities: bool) -> ModelPredictions:
     predicted = model.predict(matrix).astype(np.int64)
     if not with_probabilities:
-        return Predictions(predicted, None)
+        return ModelPredictions(predicted, None)
     probabilities = np.zeros((len(predicted), n_classes), dtype=np.float32)
     probabilities[:, model.classes_] = model.predict_proba(matrix)
-    return Predictions(predicted, probabilities)
+    return ModelPredictions(predicted, probabilities)
 
 
-def _no_predictions(*, n_classes: int, with_probabilities: bool) -> Predictions:
+def _no_predictions(*, n_classes: int, with_probabilities: bool) -> ModelPredictions:
     # scikit-learn refuses tables without rows.
     nothing = np.zeros((0, n_classes), dtype=np.float32)
-    return Predictions(np.zeros(0, dtype=np.int64), nothing if with_probabilities else None)
+    return ModelPredictions(np.zeros(0, dtype=np.int64), nothing if with_probabilities else None)

@@ -18,14 +18,14 @@ from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, s
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.preflight import check_inputs
-from aflite_assets.models.training.predictions import Predictions, predict
+from aflite_assets.models.training.predictions import ModelPredictions, predict
 from aflite_assets.specs.models.kinds import ClassicalModelSpec, NeuralModelSpec, OneStageSpec
 
 if TYPE_CHECKING:
     from aflite_assets.models.training.fine_tuning import FineTuning
     from aflite_assets.models.training.train import TrainingResult
 
-__all__ = ["Evaluation", "Predictions", "evaluate", "evaluate_saved", "train_and_save"]
+__all__ = ["Evaluation", "ModelPredictions", "evaluate", "evaluate_saved", "train_and_save"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Evaluation:
     converged (0 or 1).
     """
 
-    predictions: Mapping[str, Predictions]
+    predictions: Mapping[str, ModelPredictions]
     dynamics: pa.Table | None
     metrics: Mapping[str, float]
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from aflite_assets.analysis.analysis import TABLES, analyse
-from aflite_assets.analysis.inputs.cues import CUES, SIMILARITIES, Cue, PlantedRemoval, class_similarities
+from aflite_assets.analysis.inputs.cues import CUES, SIMILARITIES, PlantedRemoval, RemovedCue, class_similarities
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from tests.reports.figures.test_all_figures import planted_bins, similarity_table
 
 CUE = replace(
-    Cue("word", "text", "not", "neutral", 0.8, 50, 40, 0.4, 0.2, 0.001, 0.002),
+    RemovedCue("word", "text", "not", "neutral", 0.8, 50, 40, 0.4, 0.2, 0.001, 0.002),
     class_shares=(0.1, 0.8, 0.1),
     elsewhere=(("hans", 0.5),),
 )

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from aflite_assets.analysis.comparisons.differences import Difference, claim_on, paired_differences
 from aflite_assets.analysis.comparisons.leanings import best_skill, property_leanings
 from aflite_assets.analysis.filtering import removed_by_class
-from aflite_assets.analysis.inputs.cues import Cue, telling
+from aflite_assets.analysis.inputs.cues import RemovedCue, telling
 from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.rules import dataset_verdict as rules
@@ -85,7 +85,7 @@ class FilteringVerdict:
     representation: str
     verdict: DatasetVerdict
     moved_class: tuple[str, float, float] | None
-    giveaway: Cue | None
+    giveaway: RemovedCue | None
     on_natural: StatedDifference | None
     on_first: StatedDifference | None
     on_first_full: StatedDifference | None

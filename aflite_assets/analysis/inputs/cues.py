@@ -23,7 +23,7 @@ OF_ITS_QUESTION = "of its question"
 
 
 @dataclass(frozen=True)
-class Cue:
+class RemovedCue:
     """A tested cue, with its share of the removed rows and its share of random rows of the same classes.
 
     `kind`: attribute, partial input (one text of a pair predicts the label), word, text length, or feature column.
@@ -66,7 +66,7 @@ class Cue:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilteringCue(Cue):
+class FilteringCue(RemovedCue):
     """A cue in the rows that one filtering removed."""
 
     representation: str
@@ -75,7 +75,7 @@ class FilteringCue(Cue):
 CUES = TidyTable("cues", FilteringCue, derived=("shown", "share_kept"))
 
 
-def read_cues(table: pa.Table) -> tuple[Cue, ...]:
+def read_cues(table: pa.Table) -> tuple[RemovedCue, ...]:
     """Read the published cues in the published order, with p-values adjusted for the number of tested cues."""
     rows = table.to_pylist()
     adjusted = holm([row["p_value"] for row in rows])
@@ -85,12 +85,12 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
         alike[key] = (*alike.get(key, ()), row["value"])
         row["class_shares"] = tuple(row["class_shares"])
     return tuple(
-        Cue(**row, adjusted_p=p_value, alike=alike.get((row["kind"], row["name"], row["value"]), ()))
+        RemovedCue(**row, adjusted_p=p_value, alike=alike.get((row["kind"], row["name"], row["value"]), ()))
         for row, p_value in zip(rows, adjusted, strict=True)
     )
 
 
-def telling(cues: Sequence[Cue]) -> list[Cue]:
+def telling(cues: Sequence[RemovedCue]) -> list[RemovedCue]:
     """Return the cues that a report names, in the given order.
 
     If several words occur in the same rows, only one word is returned. Cues of text length nearly agree with each

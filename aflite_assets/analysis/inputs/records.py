@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.algorithm import ChanceScores
-from aflite_assets.analysis.inputs.cues import ClassBlocks, Cue, PlantedRemoval
+from aflite_assets.analysis.inputs.cues import ClassBlocks, PlantedRemoval, RemovedCue
 from aflite_assets.analysis.inputs.forgettables import Agreement, LearntRows, SecondPhase, Threshold, WeakModelFacts
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
@@ -446,7 +446,7 @@ class BenchmarkData(DatasetRecord):
     primary: tuple[str, str] | None = None
     filter_runs: Mapping[int, int] = field(default_factory=dict)
     planted: tuple[PlantedRemoval, ...] = ()
-    cues: Mapping[str, tuple[Cue, ...]] = field(default_factory=dict)
+    cues: Mapping[str, tuple[RemovedCue, ...]] = field(default_factory=dict)
     row_facts: Mapping[str, pa.Table] = field(default_factory=dict)
     checks: tuple[CheckOutcome, ...] = ()
     data_maps: tuple[DataMap, ...] = ()

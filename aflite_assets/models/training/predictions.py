@@ -18,7 +18,7 @@ INFERENCE_BATCH = 128
 
 
 @dataclass(frozen=True)
-class Predictions:
+class ModelPredictions:
     """`predicted`: one class number per row, int64. `probabilities`: float32, rows x classes in label order, or None if
     the model gives no probabilities.
     """
@@ -46,7 +46,7 @@ def on_device(batch: dict[str, torch.Tensor], device: torch.device) -> dict[str,
 
 def predict(
     classifier: NeuralClassifier, examples: Examples, *, device: DeviceSettings, log: Callable[[str], None] = no_log
-) -> Predictions:
+) -> ModelPredictions:
     """Predict all rows in order, in evaluation mode. The probabilities are the softmax of the logits.
 
     If memory runs out, fewer rows are predicted at once, and a line is written to `log`.
@@ -60,7 +60,7 @@ def predict(
 
 def predict_inputs(
     classifier: NeuralClassifier, inputs: ModelInputs, *, device: DeviceSettings, log: Callable[[str], None] = no_log
-) -> Predictions:
+) -> ModelPredictions:
     """Predict rows that are already in the model's input form, as `predict` does."""
     answers = _answers(classifier, inputs, device, log)
     wrong = int((~answers.finite).sum())
@@ -72,7 +72,7 @@ def predict_inputs(
             f"the model's outputs are not finite numbers for {wrong} of {len(inputs)} rows, probably because the "
             f"training diverged; lower `learning_rate` (now {classifier.settings.learning_rate}){remedy}"
         )
-    return Predictions(answers.probabilities.argmax(axis=1).astype(np.int64), answers.probabilities)
+    return ModelPredictions(answers.probabilities.argmax(axis=1).astype(np.int64), answers.probabilities)
 
 
 def accuracy(

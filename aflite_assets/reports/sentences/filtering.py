@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from aflite_assets.analysis.filtering import FilterOutcome, StillPredicted
-from aflite_assets.analysis.inputs.cues import Cue, PlantedRemoval
+from aflite_assets.analysis.inputs.cues import PlantedRemoval, RemovedCue
 from aflite_assets.reports.sentences.wording import answers_text, stop_text
 from aflite_assets.text import count, listed, percent, short
 from aflite_assets.wording import counted
@@ -70,7 +70,7 @@ def _why(still: StillPredicted) -> str:
     return "only the last pass, which has classifiers of its own, predicted them"
 
 
-def cue_name(cue: Cue) -> str:
+def cue_name(cue: RemovedCue) -> str:
     """Return the name of a cue, such as "the word “not” of text_pair", "colour = red", "the length of text (13 or
     more)" or "text alone".
     """
@@ -82,7 +82,7 @@ def cue_name(cue: Cue) -> str:
     return names.get(cue.kind, f"{cue.name} alone")
 
 
-def cues_caption(cues: Sequence[Cue]) -> str:
+def cues_caption(cues: Sequence[RemovedCue]) -> str:
     """Return the caption of the table of cues: the number of tested cues, the strongest cue, and the meaning of the
     columns.
     """
@@ -98,21 +98,21 @@ def cues_caption(cues: Sequence[Cue]) -> str:
     )
 
 
-def class_text(cue: Cue) -> str:
+def class_text(cue: RemovedCue) -> str:
     """Return a phrase on how often rows with a cue have the cue's class, such as "with spam in 100.0 % of its 284
     rows".
     """
     return f"with {_brief(cue.label_name or '')} in {percent(cue.class_share or 0.0)} % of its {count(cue.rows)} rows"
 
 
-def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
+def classes_text(cue: RemovedCue, label_names: Sequence[str]) -> str:
     """List the classes of the rows with a cue, the largest shares first, such as "spam 91.0 %, ham 9.0 %"."""
     shares = sorted(zip(cue.class_shares, label_names, strict=False), key=lambda pair: -pair[0])
     rest = f" and {count(len(shares) - _MOST_CLASSES)} more" if len(shares) > _MOST_CLASSES else ""
     return ", ".join(f"{_brief(name)} {percent(share)} %" for share, name in shares[:_MOST_CLASSES]) + rest
 
 
-def numbered_cue(cue: Cue, label_names: Sequence[str]) -> str:
+def numbered_cue(cue: RemovedCue, label_names: Sequence[str]) -> str:
     """Return a cue with its numbers in brackets, such as "the word “not” of text_pair (284 rows, 100.0 % spam, 3.2 %
     kept)".
     """
@@ -126,7 +126,7 @@ def numbered_cue(cue: Cue, label_names: Sequence[str]) -> str:
     return f"{cue_name(cue).removesuffix(')')}; {numbers})" if cue.kind == "length" else f"{cue_name(cue)} ({numbers})"
 
 
-def cue_text(cue: Cue) -> str:
+def cue_text(cue: RemovedCue) -> str:
     """Describe a cue and its share of the removed rows in one or two sentences, without the last full stop."""
     removed, expected = percent(cue.share_removed), percent(cue.share_expected)
     if cue.label_name is None or cue.class_share is None:

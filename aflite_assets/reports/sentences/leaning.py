@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning, WhyUntold
-from aflite_assets.scan.cues import Cue as SurfaceCue
+from aflite_assets.scan.cues import Cue
 from aflite_assets.text import count, listed, short, signed_points
 from aflite_assets.wording import counted
 
@@ -50,7 +50,7 @@ def _others(carriers: int) -> str:
     return f"{counted(carriers, 'test row')} of other classes {'has' if carriers == 1 else 'have'}"
 
 
-def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
+def is_about(cue: Cue, one: PropertyLeaning) -> bool:
     """Return True if `one` is a test of the cue, of the attribute or column that the cue comes from, or of a synonym of
     the cue. Nearly the same rows have a cue and its synonyms.
     """
@@ -59,7 +59,7 @@ def is_about(cue: SurfaceCue, one: PropertyLeaning) -> bool:
     )
 
 
-def is_test_of(cue: SurfaceCue, one: PropertyLeaning) -> bool:
+def is_test_of(cue: Cue, one: PropertyLeaning) -> bool:
     """Return True if `one` is a test of the cue, or of the attribute or column that the cue comes from. A test of a
     synonym of the cue does not count.
     """
@@ -81,7 +81,7 @@ def _scan_name(one: PropertyLeaning) -> str:
     return f"{apart[1]} of {apart[2]} less those of {apart[3]}" if apart else one.name.removeprefix("number of ")
 
 
-def cue_leaning(cue: SurfaceCue, leanings: Iterable[PropertyLeaning]) -> str:
+def cue_leaning(cue: Cue, leanings: Iterable[PropertyLeaning]) -> str:
     """Return a sentence on whether models rely on a cue of the scan."""
     about = [one for one in leanings if is_about(cue, one)]
     if leaning := [one for one in about if one.leans]:

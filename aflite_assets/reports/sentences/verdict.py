@@ -8,7 +8,7 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import Lack
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
-from aflite_assets.analysis.inputs.cues import CUES, Cue, telling
+from aflite_assets.analysis.inputs.cues import CUES, RemovedCue, telling
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
@@ -18,7 +18,7 @@ from aflite_assets.reports.sentences.filtering import class_text, cue_name, numb
 from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_about, untold_text
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
-from aflite_assets.scan.cues import Cue as SurfaceCue
+from aflite_assets.scan.cues import Cue
 from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
 
@@ -125,7 +125,7 @@ def mending(one: PropertyLeaning, name: str) -> str:
     return f"take {name} out of the rows if you can, or collect rows in which it is as frequent in every class"
 
 
-def cue_text(one: SurfaceCue) -> str:
+def cue_text(one: Cue) -> str:
     """Return a cue of the scan with its class and balanced accuracy, such as "“no full stop” for “a”, 71.2 %"."""
     return f"“{short(one.name, 4 * LONGEST)}” for “{short(one.label, LONGEST)}”, {percent(one.balanced)} %"
 
@@ -338,7 +338,7 @@ class VerdictWords:
         cues = self.removal_cues([cue for cue in tested if cue.shown]) if tested else ""
         return Detail(f"{text}{cues}.", "details")
 
-    def removal_cues(self, cues: Sequence[Cue]) -> str:
+    def removal_cues(self, cues: Sequence[RemovedCue]) -> str:
         """Return a text on the cues of the removed rows, which continues the sentence on the number of removed rows."""
         if not cues:
             return "; none of the tested words, lengths, attributes and inputs goes with removal"

@@ -23,7 +23,7 @@ from aflite_assets.stages.shared.published import examples_of, fine_tune_example
 
 if TYPE_CHECKING:
     from aflite_assets.models.evaluators import Evaluation
-    from aflite_assets.models.training.predictions import Predictions
+    from aflite_assets.models.training.predictions import ModelPredictions
 
 _MODEL = "model"
 """Name of the folder of a trained model, inside the folder of the base training's result."""
@@ -179,7 +179,7 @@ def tests_of(raw: Examples, challenge_sets: PublishedResult, unreported: Collect
 
 
 def _accuracies(
-    predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples], mapped: Collection[str]
+    predictions: Mapping[str, "ModelPredictions"], tests: Mapping[str, Examples], mapped: Collection[str]
 ) -> dict[str, float]:
     """Return the accuracy on each test set that has the dataset's own classes.
 
@@ -192,7 +192,7 @@ def _accuracies(
     }
 
 
-def predictions_table(predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples]) -> pa.Table:
+def predictions_table(predictions: Mapping[str, "ModelPredictions"], tests: Mapping[str, Examples]) -> pa.Table:
     """Return the predictions as a table with one row per test row.
 
     The columns are `test_set`, `row_id`, `predicted` (int64) and `probabilities` (lists of float32, or null if the

@@ -1,14 +1,14 @@
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.cues import Cue, read_cues
+from aflite_assets.analysis.inputs.cues import RemovedCue, read_cues
 
 ROW = {"kind": "word", "name": "text_pair", "value": "not", "label_name": "contradiction", "class_share": 0.8,
        "rows": 50, "removed_rows": 40, "share_removed": 0.4, "share_expected": 0.2, "p_value": 0.01,
        "class_shares": [], "same_rows_as": None}  # fmt: skip
 
 
-def read(*rows: dict[str, object]) -> tuple[Cue, ...]:
+def read(*rows: dict[str, object]) -> tuple[RemovedCue, ...]:
     return read_cues(pa.Table.from_pylist([{**ROW, **row} for row in rows]))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.cues import Cue, read_cues
+from aflite_assets.analysis.inputs.cues import RemovedCue, read_cues
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.cues import removal_cues
 from aflite_assets.diagnostics.evidence.lengths import length_cues
@@ -63,7 +63,7 @@ def test_an_answer_is_ranked_within_its_question(make_examples: MakeExamples) ->
     assert not any(name == "length of text_pair" for name, _ in lengths_of(other))
 
 
-def cues_of(examples: Examples, removed: np.ndarray) -> list[Cue]:
+def cues_of(examples: Examples, removed: np.ndarray) -> list[RemovedCue]:
     train = pa.table({"row_id": examples.row_ids, "split": ["train"] * len(removed), "kept": ~removed})
     table = removal_cues(train, examples, planted={}, seed=0)
     return [cue for cue in read_cues(table) if cue.shown and cue.kind == "length"]

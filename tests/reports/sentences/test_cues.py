@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.inputs.cues import Cue, PlantedRemoval, read_cues
+from aflite_assets.analysis.inputs.cues import PlantedRemoval, RemovedCue, read_cues
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.sentences.filtering import cue_name, cue_text, cues_caption, planted_sentence
 from aflite_assets.reports.sentences.summary import findings
@@ -23,7 +23,7 @@ ROW = {"kind": "word", "name": "text_pair", "value": "not", "label_name": "contr
 REMOVAL = PlantedRemoval("roberta", "mark", ("right",), 1200, 780, 800, 720)
 
 
-def _read(*rows: dict[str, object]) -> tuple[Cue, ...]:
+def _read(*rows: dict[str, object]) -> tuple[RemovedCue, ...]:
     return read_cues(pa.Table.from_pylist([{**ROW, **row} for row in rows]))
 
 

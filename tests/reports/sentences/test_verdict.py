@@ -11,7 +11,7 @@ import pytest
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.filtering_verdict import starting_excess
-from aflite_assets.analysis.inputs.cues import Cue
+from aflite_assets.analysis.inputs.cues import RemovedCue
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
@@ -21,7 +21,7 @@ from aflite_assets.reports.sentences.verdict import VerdictText, verdict_json, v
 from tests.planted_leanings import leaning_inputs
 from tests.planted_reports import ACCURACIES, done_cell, hans
 
-WORD = Cue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8)
+WORD = RemovedCue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8)
 
 
 def verdict_text(data: BenchmarkData, representation: str) -> VerdictText:
@@ -39,11 +39,11 @@ def started(data: BenchmarkData, *, bias: float = 0.75, chance: float = 0.34, co
     return replace(data, filtered=(replace(filtered, first_scores=scores, chance=passes), *data.filtered[1:]))
 
 
-def with_cues(data: BenchmarkData, *cues: Cue) -> BenchmarkData:
+def with_cues(data: BenchmarkData, *cues: RemovedCue) -> BenchmarkData:
     return replace(data, cues={"roberta": cues})
 
 
-def with_shortcut(data: BenchmarkData, *cues: Cue) -> BenchmarkData:
+def with_shortcut(data: BenchmarkData, *cues: RemovedCue) -> BenchmarkData:
     """With these cues of removed rows, and a declared attribute that models lean on."""
     return replace(with_cues(data, *cues), leanings=(leaning_inputs(data),))
 

@@ -92,10 +92,12 @@ def suspected_rows(
     `quarantine` contains.
 
     Args:
-        row_ids: id of each row, int64. splits: split of each row. labels: label of each row, int64.
+        row_ids: id of each row, int64.
+        splits: split of each row.
+        labels: label of each row, int64.
         probabilities: held-out class probabilities, rows x classes, with columns in the order of `classes`.
         classes: the distinct labels, int64, ascending.
-        quarantine: names of splits.
+        quarantine: names of the splits whose suspects are quarantined.
     """
     codes = np.searchsorted(classes, labels)
     rows = np.flatnonzero(suspected_errors(codes, probabilities))
@@ -115,15 +117,14 @@ def suspected_rows(
 
 
 def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
-    """Return suspected multiple choice answers only for questions in which both a right and a wrong answer are
-    suspected.
+    """Return the suspects of those multiple-choice questions in which a right and a wrong answer are suspected.
 
-    In a mislabelled question, two answers have wrong labels: a right and a wrong answer are exchanged. A question with
-    a single suspected answer is therefore left out.
+    In a mislabelled question, two answers have wrong labels: a right and a wrong answer are exchanged. Questions with
+    only one suspected answer are left out for this reason.
 
     Args:
         suspects: a table from `suspected_rows`.
-        question_of: int64, the question of each suspect.
+        question_of: the question of each suspect, int64.
     """
     labels = suspects["label"].to_numpy()
     questions = [set(question_of[labels == label].tolist()) for label in np.unique(labels)]

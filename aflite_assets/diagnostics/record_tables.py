@@ -28,7 +28,7 @@ def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
 def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> np.ndarray:
     """Return a number (int64) per text or bytes value: equal numbers for equal bytes, and -1 for a missing value.
 
-    Values are numbered from 0 in order of appearance. They are compared by 128 bits of a hash, because Arrow's own
+    Values are numbered from 0 in order of appearance. Values are compared by 128 bits of a hash, because Arrow's own
     numbering fails for more than 2 GiB of different texts.
     """
     digests = [None if content is None else hashlib.blake2b(content, digest_size=16).digest() for content in contents]

@@ -45,9 +45,9 @@ def enrichment(
     score test with variances between groups of rows (`score_test`).
 
     The second p-value is also valid if only few rows have the cue (Mantel 1963, Journal of the American Statistical
-    Association 58:690). Its statistic is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) over classes k, with signs s_k,
-    observed and expected removals O_k and E_k, and hypergeometric variances V_k. The sum in the numerator is moved
-    towards zero by 0.5.
+    Association 58:690). The statistic of the second test is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) over classes k.
+    The signs are s_k, observed and expected removals are O_k and E_k, and the variances V_k are hypergeometric. The sum
+    in the numerator is moved towards zero by 0.5.
     """
     from scipy.stats import norm
 
@@ -124,10 +124,10 @@ def score_test(
 
     The expectation assumes that the cue is uninformative within strata. Let e_i be the outcome of row i minus the mean
     of its stratum. Let x_i be the indicator of the cue (0 or 1) minus the cue's share in the stratum. The statistic is
-    z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2). Here g runs over the G groups. The statistic z is
-    the score test of a stratified comparison with variances between groups (Liang and Zeger 1986, Biometrika 73:13,
-    section 3). If the outcomes or the cue do not vary within any stratum, z is 0. With `signs` (values 1 and -1, of
-    shape (strata in ascending order, cues)), x_i is multiplied by the sign of its stratum.
+    z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2). In the formula, g runs over the G groups. The
+    statistic z is the score test of a stratified comparison with variances between groups (Liang and Zeger 1986,
+    Biometrika 73:13, section 3). If the outcomes or the cue do not vary within any stratum, z is 0. With `signs`
+    (values 1 and -1, of shape (strata in ascending order, cues)), x_i is multiplied by the sign of its stratum.
     """
     from scipy.sparse import csr_array
 

@@ -114,7 +114,7 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
     accuracy of guessing.
 
     Returns:
-        The result for the sampled rows. None if the rows are not multiple choice, or if there are fewer than five
+        The solved questions of a sample. None if the rows are not multiple choice, or if there are fewer than five
         questions or no words.
     """
     correct = right_answers(train)
@@ -144,7 +144,7 @@ def held_out_probabilities(
     """Predict the probability that each answer text is right (float64) from models trained on other units.
 
     The model is the same as in `text_only_accuracy`. `right`: bool per text. `units`: the unit of each text, such as
-    its question, numbered from 0 (int64); all texts of a unit are in one fold, and there are at least five units.
+    its question, numbered from 0 (int64). All texts of a unit are in one fold, and there are at least five units.
     Returns one array per draw of folds (`draws`), or an empty list if the texts have no words.
     """
     matrix = _weights(texts, 2)
@@ -246,7 +246,7 @@ def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generat
 
 
 def _whole_texts(codes: np.ndarray, most_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw random texts until at most `most_rows` rows are drawn; each text is drawn with all of its rows.
+    """Draw random texts with at most `most_rows` rows in total; each text is drawn with all of its rows.
 
     A text with more rows than a fold is left out.
     """
@@ -298,7 +298,7 @@ def _probability_of_right(model: Any, rows: Any) -> np.ndarray:
 def _held_out(sample: _Sample, folds: np.ndarray, predict: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
     """Return the result of `predict` for each row, from a model trained on every fold but the row's own.
 
-    If these folds contain only one class, this class is predicted.
+    If a model's training folds contain only one class, the model predicts this class.
     """
     predicted = np.zeros(len(folds))
     for fold in range(FOLDS):

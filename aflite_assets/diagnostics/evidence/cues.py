@@ -74,8 +74,9 @@ class CandidateCues:
     cue and 0 otherwise. `rows`: positions of the tested rows among the train rows; None for all train rows.
 
     `planted`: bool per cue; a planted cue need not be associated with a label. `at_chance`: for partial inputs, the
-    share of rows that are predicted correctly by chance. The p-value of a partial input tests whether more rows than
-    this share are predicted correctly. `at_chance` is None for all other cues, which must be associated with a label.
+    share of rows that are predicted correctly by chance. The p-value of a partial input tests whether the share of
+    correctly predicted rows is higher than `at_chance`. `at_chance` is None for all other cues, which must be
+    associated with a label.
     """
 
     kind: Kind
@@ -102,9 +103,10 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
         inputs and feature columns, and for cues without an associated class. `class_share` is the share of the
         associated class among the rows with the cue, and `class_shares` are the shares of all classes in order. `rows`
         and `removed_rows` are the numbers of all rows and of removed rows with the cue. `share_removed` is the share of
-        the removed rows that have the cue and belong to an associated class. `share_expected` is this share for random
-        rows, drawn with as many rows of each class as were removed. `p_value` is one-sided and not adjusted for other
-        tests. `same_rows_as` is a more significant word of the same text that occurs in nearly the same rows, or null.
+        the removed rows that have the cue and belong to an associated class. `share_expected` is the expected value of
+        `share_removed` if the same number of rows of each class were removed at random. `p_value` is one-sided and not
+        adjusted for other tests. `same_rows_as` is a more significant word of the same text that occurs in nearly the
+        same rows, or null.
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)

@@ -21,11 +21,11 @@ DATA_MAP = pa.schema(
 def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
     """Compute the data map of Swayamdipta et al. 2020 (section 2) for every train row, averaged over training runs.
     Confidence is the mean probability of the row's label over the epochs of a training run. Variability is the
-    population standard deviation of the label's probability over these epochs. Correctness is the share of epochs in
+    population standard deviation of the label's probability over the epochs. Correctness is the share of epochs in
     which the label was predicted.
 
-    In each epoch, probabilities are recorded with dropout, just before the model is updated with the row. In the paper,
-    by contrast, all rows are evaluated at the end of an epoch.
+    In each epoch, probabilities are recorded with dropout, just before the model is updated with the row. The paper
+    instead evaluates all rows at the end of an epoch.
 
     Args:
         dynamics: one table per training run with the columns `row_id` (int64), `epoch` (int64), `label_probability`

@@ -132,16 +132,17 @@ def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa
 
     The columns are `label_name`, `side` ("within" or "vs others"), `when`, `queries`, `train_rows`, `top1`, `top5`,
     `top10` and `top50`. The columns `top1` to `top50` contain the sum of similarities to a query's k nearest rows,
-    averaged over queries. If fewer than k rows exist, the sum is over all of them. Rows of the table with `when`
-    "before" are computed from `before`, and rows with "after" from `after`, which may have other queries.
+    averaged over queries. If there are fewer than k train rows to compare with, the sum is over all of these train
+    rows. Table rows with `when` "before" are computed from `before`. Table rows with `when` "after" are computed from
+    `after`, which may have other queries.
 
     The submission calls its numbers distances, but they are nearly proportional to k: 0.29 for 1, 1.32 for 5 and 9.5
     for 50 neighbours. Sums of distances would grow faster than k, because further neighbours are more distant. Sums of
     similarities grow like the submission's numbers, although the nearest row usually has a similarity above 0.29.
 
     The nearest row in a part of the train set cannot be nearer than the nearest row in the whole set. In the
-    submission, however, the similarity to the first neighbour rises after filtering. This is possible only if the
-    submission uses other queries after filtering, namely the filtered rows.
+    submission, however, the similarity to the first neighbour rises after filtering. The similarity can rise only if
+    the submission uses other queries after filtering, namely the filtered rows.
     """
     records = []
     for when, distances in (("before", before), ("after", after)):

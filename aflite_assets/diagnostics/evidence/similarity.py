@@ -47,7 +47,8 @@ def class_similarities(
 
     Figure 1 of Le Bras et al., ICML 2020, shows pairwise cosine similarities for some images of two classes. The paper
     contains neither means over all pairs nor random rows. The side "random" has as many rows of the class as were kept,
-    drawn from all rows of the class. It shows what the similarity would be if rows were removed at random.
+    drawn from all rows of the class. The side "random" shows what the similarity would be if rows were removed at
+    random.
 
     Args:
         features: rows x width, float32, finite; a memory map is read in blocks.
@@ -64,10 +65,11 @@ def class_similarities(
 
     Returns:
         A table with three rows per class, for the sides "kept", "removed" and "random". The columns are `label`,
-        `side`, `rows` (number of the class's rows on this side), `used_rows` (number of rows used for the mean),
-        `mean_similarity` in [-1, 1] (over all pairs of different rows), `row_ids` (the shown rows) and `similarities`
-        (shown rows x shown rows, float32). A row of zeros has similarity 0 to every row, including itself, as in
-        scikit-learn.
+        `side`, `rows`, `used_rows`, `mean_similarity`, `row_ids` and `similarities`. `rows` is the number of the
+        class's rows on the side, and `used_rows` is the number of rows used for the mean. `mean_similarity`, in [-1,
+        1], is the mean over all pairs of different rows. `row_ids` are the shown rows, and `similarities` are their
+        similarities (shown rows x shown rows, float32). A row of zeros has similarity 0 to every row, including itself,
+        as in scikit-learn.
 
     Raises:
         InvalidInputError: the arguments have different lengths, or a feature is not finite.

@@ -1,6 +1,6 @@
 """Accuracy, before and after filtering, of a simple model that the filter never used.
 
-This accuracy shows whether filtering made the data harder for models other than the filter's own model.
+The accuracy of the simple model shows whether filtering made the data harder for models that the filter did not use.
 """
 
 import warnings
@@ -77,9 +77,9 @@ def unseen_adversary(
     rows of a group are in the same fold.
 
     For texts, the model is multinomial logistic regression on TF-IDF weights of lower-cased words and word pairs of
-    each column. This model uses the first 2,000 characters of a text and the 20,000 most frequent terms of a column, or
-    fewer terms if there are over 50 classes. For images, the model is logistic regression on standardised grey pixels.
-    For features, the model is a nearest-neighbour classifier.
+    each column. The text model uses the first 2,000 characters of a text. It uses the 20,000 most frequent terms of a
+    column, or fewer terms if there are over 50 classes. For images, the model is logistic regression on standardised
+    grey pixels. For features, the model is a nearest-neighbour classifier.
 
     Args:
         train: the train rows of the filters' pools.

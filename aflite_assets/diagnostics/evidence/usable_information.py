@@ -31,8 +31,9 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
     empty inputs. Here p(y | no input) is the share of the label y among the train rows.
 
     A model without input predicts the same distribution for every row, and the label shares have the least
-    cross-entropy on the train rows. The label shares are the infimum in the paper's definition 1 for this reason.
-    Training a model with a free intercept per class would give the same shares, apart from noise of the optimiser.
+    cross-entropy on the train rows. As the best such distribution, the label shares are the infimum in the paper's
+    definition 1. Training a model with a free intercept per class would give the same shares, apart from noise of the
+    optimiser.
 
     Args:
         label_probability: the model's probability of each row's own label, in [0, 1]; a float32 value of 0 is replaced
@@ -68,8 +69,8 @@ def mean_information(
     """Compute the mean pointwise V-information of the kept and of the removed rows, by class.
 
     Args:
-        values: for each pair (evaluator, test set), three arrays with one entry per row: the pointwise V-information
-            (float; NaN is left out), the label (int64), and a bool, True if the row was kept.
+        values: three arrays for each pair (evaluator, test set), with one entry per row. The arrays contain the
+            pointwise V-information (float; NaN is left out), the label (int64), and a bool, True if the row was kept.
         label_names: the classes' names.
 
     Returns:

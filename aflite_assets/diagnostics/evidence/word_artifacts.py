@@ -9,9 +9,9 @@ the label. Then
 The paper sets p0 = 1 / classes. Here p0 is the label's share in the given set of rows, which equals 1 / classes for
 balanced data. On imbalanced data, p0 = 1 / classes would make many words significant because of the class sizes alone.
 
-The statistic z grows with the square root of n, so it is usually smaller in a smaller set. To separate the effect of
-filtering, the kept set is compared with random sets that have as many rows of each class. The paper does not use random
-sets.
+The statistic z grows with the square root of n, so it is usually smaller in a smaller set. To show the effect of
+filtering alone, the kept set is compared with random sets that have the same number of rows of each class. The paper
+does not use random sets.
 """
 
 from array import array

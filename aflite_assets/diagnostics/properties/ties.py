@@ -84,8 +84,8 @@ def independent_rows(
     """Draw rows in which the property has the same distribution in all classes; the class shares do not change.
 
     Let a_kv be the share of value v among the rows of class k. Of the rows with value v in class k, the share min_j
-    a_jv / a_kv is kept. Each class thus keeps the share `tie.overlap` of its rows. Of the rows to keep, the fraction
-    `share`, in (0, 1], is drawn. Returns a bool per row.
+    a_jv / a_kv is kept. With this rule, each class keeps the share `tie.overlap` of its rows. The fraction `share`, in
+    (0, 1], of the rows to keep is drawn. Returns a bool per row.
     """
     codes = _codes(values, tie.names)
     shares, classes = _shares(codes, labels), np.unique(labels)

@@ -226,7 +226,7 @@ def _in_small(part: PublishedResult) -> dg.MarkdownMetadataValue:
 
 
 def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[str, str]]:
-    """Return, per representation and split, the share of kept rows and the largest difference by chance."""
+    """Return, per representation and split, the share of kept rows and the largest difference that chance explains."""
     return {
         name: {
             kept.split: f"{100 * kept.share:.1f} %, train {100 * kept.train_share:.1f} %, "

@@ -16,8 +16,8 @@ Each run has its own process and therefore reads the files again.
 class DatasetPartitions(dg.DynamicPartitionsDefinition):
     """Partitions of the assets, one per dataset with a YAML file.
 
-    A dataset can be run even if its partition is not listed in the Dagster instance. For this reason, a new Dagster
-    instance can run any dataset, and a run continues while its dataset's YAML file is being replaced.
+    A dataset can be run even if its partition is not listed in the Dagster instance. A new Dagster instance can run any
+    dataset, and a run continues while its dataset's YAML file is being replaced.
     """
 
     def has_partition_key(self, partition_key: str, *_: object, **__: object) -> bool:
@@ -30,8 +30,8 @@ class DatasetPartitions(dg.DynamicPartitionsDefinition):
         Raises:
             DagsterUnknownPartitionError: the message names the most similar dataset, all datasets and, if the key's
                 YAML file is invalid, its error.
-            ClickException: the error was raised in a command such as `dg launch`. The message is the same; Dagster's
-                own error would become a traceback or another message.
+            ClickException: the error was raised in a command such as `dg launch`. The message is that of
+                DagsterUnknownPartitionError, which the command would show as a traceback or replace.
         """
         why = _why_unknown(partition_key, load_registry())
         if why is not None:

@@ -1,7 +1,7 @@
 """The external asset `source_files`, which shows in the lineage that a dataset's inputs have changed.
 
-The asset represents all files and commits that a dataset's YAML file names. Settings are not part of the asset: the
-metadata of a stage's materialisations contains the settings that the stage reads. The sensor `refresh` reports the
+The asset represents all files and commits that a dataset's YAML file names. The asset does not represent settings; the
+settings that a stage reads are in the metadata of the stage's materialisations. The sensor `refresh` reports the
 version of the asset.
 """
 

@@ -17,19 +17,19 @@ def table_of(records: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
 
 
 def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
-    """Return a number per row (int64, equal for equal values), and the value of each number; null counts as a value.
+    """Return a number per row (int64, equal for equal values), and the value to which each number belongs.
 
-    Values are numbered from 0 in order of appearance.
+    Values are numbered from 0 in order of appearance; null counts as a value.
     """
     encoded = values.combine_chunks().dictionary_encode(null_encoding="encode")
     return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary
 
 
 def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> np.ndarray:
-    """Return a number per text or bytes value: int64 from 0, equal for equal bytes; -1 for a missing value.
+    """Return a number (int64) per text or bytes value: equal numbers for equal bytes, and -1 for a missing value.
 
-    Values are numbered in order of appearance. Values are compared by 128 bits of a hash, because Arrow's own numbering
-    fails for more than 2 GiB of different texts.
+    Values are numbered from 0 in order of appearance. Values are compared by 128 bits of a hash, because Arrow's own
+    numbering fails for more than 2 GiB of different texts.
     """
     digests = [None if content is None else hashlib.blake2b(content, digest_size=16).digest() for content in contents]
     numbers = pa.array(digests, pa.binary(16)).dictionary_encode().indices
@@ -37,7 +37,7 @@ def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> 
 
 
 def text_codes(texts: pa.ChunkedArray) -> np.ndarray:
-    """Return a number per text, as in `content_codes`."""
+    """Return a number per text of a column, as defined by `content_codes`."""
     return content_codes(text.as_buffer() for text in texts)
 
 

@@ -16,8 +16,8 @@ class Enrichment:
     """Results of `enrichment`, one number per cue.
 
     `rows`: number of rows with the cue. `removed`: number of removed rows with the cue. `expected`: the expected value
-    of `removed` for random rows, same number per class. `p_values`: one-sided p-values. If signs were given, `removed`
-    and `expected` count only rows of the classes that the cue is associated with.
+    of `removed` if the same number of rows of each class had been removed at random. `p_values`: one-sided p-values. If
+    `enrichment` got signs, `removed` and `expected` count only rows of the classes with which the cue is associated.
     """
 
     rows: np.ndarray
@@ -33,20 +33,21 @@ def enrichment(
     groups: np.ndarray | None,
     signs: np.ndarray | None = None,
 ) -> Enrichment:
-    """Test whether rows with a cue were removed more often than random rows, same number per class.
+    """Test, for each cue, whether rows with the cue were removed more often than random rows of the same classes.
 
-    `signs`, of shape (classes in ascending order, cues): 1 for classes that the cue is associated with, else -1
-    (`class_signs`). If `signs` is None, every sign is 1. If a cue predicts the label by itself, rows with the cue are
-    removed in the associated classes, and rows without the cue in the other classes. Without signs, the removals in the
-    associated classes and in the other classes would cancel.
+    `signs`, of shape (classes in ascending order, cues): 1 for classes with which the cue is associated, and -1 for
+    other classes (`class_signs`). If `signs` is None, every sign is 1. If a cue predicts the label by itself, rows with
+    the cue are removed in the associated classes, and rows without the cue in the other classes. Without signs, the
+    effects in the associated classes and in the other classes would cancel out.
 
     The expected number is a sum over classes: for each class, the number of rows with the cue times the share of the
     class's rows that were removed. The p-value is the larger of two p-values. The first p-value is from the stratified
     score test with variances between groups of rows (`score_test`).
 
-    The second p-value is correct for few rows with the cue (Mantel 1963, Journal of the American Statistical
-    Association 58:690). The statistic of the second test is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k), with
-    hypergeometric variances V_k. The sum in the numerator is moved towards zero by 0.5.
+    The second p-value is also valid if only few rows have the cue (Mantel 1963, Journal of the American Statistical
+    Association 58:690). The statistic of the second test is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) over classes k.
+    The signs are s_k, observed and expected removals are O_k and E_k, and the variances V_k are hypergeometric. The sum
+    in the numerator is moved towards zero by 0.5.
     """
     from scipy.stats import norm
 
@@ -68,7 +69,7 @@ def enrichment(
 
 
 def class_signs(present: Any, labels: np.ndarray) -> np.ndarray:
-    """Return 1 for classes in which the cue is more frequent than in all rows, else -1, of shape (classes, cues)."""
+    """Return an array (classes, cues): 1 if the cue is more frequent in the class than in all rows, otherwise -1."""
     _, strata = np.unique(labels, return_inverse=True)
     rows = _by_stratum(present, np.ones(len(strata)), strata)
     shares = rows / np.bincount(strata)[:, None]
@@ -76,7 +77,7 @@ def class_signs(present: Any, labels: np.ndarray) -> np.ndarray:
 
 
 def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """Sum the values of the rows with each cue by stratum; the result has the shape (strata, cues)."""
+    """Return an array (strata, cues): the sum of `values` over the rows of the stratum that have the cue."""
     from scipy.sparse import csr_array
 
     inside = csr_array((values, (strata, np.arange(len(strata)))), shape=(int(strata.max()) + 1, len(strata)))
@@ -85,7 +86,11 @@ def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndar
 
 @dataclass(frozen=True, eq=False)
 class LabelTies:
-    """Class that each cue is most associated with, the class's share, and the p-value (Bonferroni), per cue."""
+    """Results of `label_ties`, one entry per cue.
+
+    `labels`: the class with which the cue is most strongly associated. `shares`: the class's share among the rows with
+    the cue. `p_values`: adjusted for the number of classes (Bonferroni).
+    """
 
     labels: np.ndarray
     shares: np.ndarray
@@ -115,14 +120,14 @@ def score_test(
     groups: np.ndarray | None,
     signs: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return two numbers per cue: z, and the expected sum of outcomes if the cue is uninformative within strata.
+    """Return two numbers per cue: z, and the expected sum of outcomes over the rows with the cue.
 
-    The expected sum of outcomes is over the rows with the cue. Let e_i be the outcome of row i minus the mean of its
-    stratum. Let x_i be the indicator of the cue (0 or 1) minus the cue's share in the stratum. The statistic is z =
-    sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2). The statistic z is the score test of a stratified
-    comparison with variances between groups (Liang and Zeger 1986, Biometrika 73:13, section 3). If the outcomes or the
-    cue do not vary within any stratum, z is 0. With `signs` (values 1 and -1, of shape (strata in ascending order,
-    cues)), x_i is multiplied by the sign of its stratum.
+    The expectation assumes that the cue is uninformative within strata. Let e_i be the outcome of row i minus the mean
+    of its stratum. Let x_i be the indicator of the cue (0 or 1) minus the cue's share in the stratum. The statistic is
+    z = sum_i e_i x_i / sqrt(G/(G-1) sum_g (sum_{i in g} e_i x_i)^2). In the formula, g runs over the G groups. The
+    statistic z is the score test of a stratified comparison with variances between groups (Liang and Zeger 1986,
+    Biometrika 73:13, section 3). If the outcomes or the cue do not vary within any stratum, z is 0. With `signs`
+    (values 1 and -1, of shape (strata in ascending order, cues)), x_i is multiplied by the sign of its stratum.
     """
     from scipy.sparse import csr_array
 

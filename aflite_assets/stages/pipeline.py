@@ -258,9 +258,8 @@ def _check_inputs_of_this_run(results: Mapping[str, StoredResult], name: str) ->
     others = sorted(asset for asset in {*wanted, *found} if wanted.get(asset) != found.get(asset))
     if others:
         raise StoreError(
-            f"`{name}` of {results[name].result.partition!r} was computed from other results of {others} than this "
-            "run's, because another machine ran the dataset at the same time; run the dataset again, on one machine at "
-            "a time"
+            f"`{name}` of {results[name].result.partition!r} was computed from another run's results of {others}, "
+            "because another machine ran the dataset at the same time; run the dataset again, on one machine at a time"
         )
 
 
@@ -319,8 +318,8 @@ def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
 def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
     """Return the current result of an input stage.
 
-    If the dataset's YAML file does not request the result and the result is missing, an empty result is created here. A
-    store with results from before the stage existed needs no new run for this reason.
+    If the dataset's YAML file does not request the result and the result is missing, an empty result is created here.
+    Creating the empty result here avoids a new run for a store whose results are older than the stage.
     """
     if STAGES[name].settings.asks_nothing(spec) and store.current_key(name, spec.name) is None:
         return run_stage(name, spec, store=store).result

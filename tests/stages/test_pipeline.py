@@ -199,7 +199,7 @@ def test_what_another_machine_makes_current_in_the_middle_of_a_run_stops_it(
     monkeypatch.setattr(pipeline, "run_stage", interrupted)
     with pytest.raises(
         StoreError,
-        match=r"of 'small_circles' was computed from other results of \['raw_dataset'\] than this run's, because "
+        match=r"of 'small_circles' was computed from another run's results of \['raw_dataset'\], because "
         r"another machine ran the dataset at the same time; run the dataset again, on one machine at a time",
     ):
         run_pipeline(ours, store=store)

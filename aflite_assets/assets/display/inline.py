@@ -50,8 +50,8 @@ def small_lines(lines: Mapping[str, Sequence[float]]) -> dg.MarkdownMetadataValu
 def linked_figures(result: PublishedResult, store: ResultStore, names: Sequence[str]) -> dict[str, dg.MetadataValue]:
     """Return the report's figures in `names` as pictures served by `aflite serve`.
 
-    The dict is empty if the address of the server is not set. In `names`, figures have "_" in place of ".", because
-    they are names of metadata entries.
+    The dict is empty if the address of the server is not set. Figure names in `names` have "_" in place of ".", because
+    metadata entries are named this way.
     """
     from aflite_assets.reports.page.markdown import escape_markdown
 

@@ -1,8 +1,8 @@
 """Slots of Dagster's pool `gpu`; a step claims a slot only when it starts to compute a result on a GPU.
 
-No asset declares the pool, because Dagster would then claim a slot before the asset's step begins. A step that only
-reuses a result would wait for a slot, even on a machine without a GPU. Later runs could overtake a queued run whose
-first steps all wait for a slot.
+No asset declares the pool, because Dagster would then claim a slot before the asset's step begins. If an asset declared
+the pool, a step that only reuses a result would wait for a slot, even on a machine without a GPU. Later runs could also
+overtake a queued run whose first steps all wait for a slot.
 """
 
 import time
@@ -26,15 +26,15 @@ _LONGEST_NAP = 0.5
 class PatientSlots(InstanceConcurrencyContext):
     """Claims of slots in Dagster's pools; a waiting claim sleeps between attempts and notices a cancelled run.
 
-    Dagster 1.13's own claims poll without a pause, which keeps a CPU core busy, and notice a cancellation only after
+    Dagster 1.13's own claims poll without a pause, which keeps a CPU core busy. They notice a cancellation only after
     they get the slot.
     """
 
     def claim(self, concurrency_key: str, step_key: str, step_priority: int = 0) -> bool:
         """Claim a slot under a lock of this machine; return True on success.
 
-        On SQLite, Dagster 1.13 reads and takes a free slot in two statements, so two processes could take the same slot
-        without the lock.
+        The lock is needed because Dagster 1.13 reads and takes a free slot in two SQLite statements, between which
+        another process could take the slot.
         """
         with FileLock(Path(self._instance.root_directory) / _CLAIMS):
             return bool(super().claim(concurrency_key, step_key, step_priority))

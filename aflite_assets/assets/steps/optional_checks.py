@@ -1,7 +1,7 @@
 """Assets with checks that do not apply to every dataset; a check that does not apply passes with a remark.
 
-An asset defined by a plain `@dg.asset` must report every declared check. An asset with `can_subset=True` need not, and
-can also run its checks alone.
+An asset defined by a plain `@dg.asset` must report every declared check. An asset with `can_subset=True` may report
+only some checks, and can run its checks without the asset.
 """
 
 import functools
@@ -16,7 +16,8 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
     """Decorate a function like `@dg.asset(**options)`, but allow it to return only the checks that apply.
 
     Checks that do not apply pass with a reason, because Dagster would show a check without an outcome as unfinished.
-    Checks can be executed without the asset. A missing result is then computed, but no materialisation is reported.
+    Checks can be executed without the asset. If checks are executed without the asset, a missing result is computed,
+    but no materialisation is reported.
     """
     of_spec = ("group_name", "kinds", "owners", "partitions_def", "deps", "code_version", "tags")
 
@@ -31,8 +32,8 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
         def run(context: dg.AssetExecutionContext, **resources: Any) -> Iterator[Any]:
             if not context.has_partition_key:
                 raise dg.Failure(
-                    "no dataset is selected, because Dagster cannot select a dataset for a check that runs alone; "
-                    f"materialise `{name}` for the dataset to run the checks (results that are up to date are reused)",
+                    "no dataset is selected, because Dagster cannot select a dataset for a check that runs alone; to "
+                    f"run the checks, materialise `{name}` for the dataset, which reuses results that are up to date",
                     allow_retries=False,
                 )
             result = compute(context, **resources)

@@ -28,9 +28,9 @@ class AnnotatorAgreement:
     `mean_accuracy`: the share of a row's annotators who gave the row's label, averaged over rows, in [0, 1].
 
     `unanimous_share`: the share of rows whose annotators all gave the same label, among rows with at least two
-    annotators. None if no row has two annotators.
+    annotators; None if there are no such rows.
 
-    `by_class`: a table of these numbers per class. The columns of `by_class` are `label`, `label_name`, `rows`,
+    `by_class`: a table of the same statistics per class. The columns of `by_class` are `label`, `label_name`, `rows`,
     `mean_accuracy` (null without rows) and `unanimous_share` (null if no row has two annotators).
     """
 
@@ -45,9 +45,10 @@ def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
     """Compare annotators' labels with the rows' labels; return None if no row has an annotator's label.
 
     If a row's label is the majority vote of the same annotators, as in SNLI, each annotator contributed to the label.
-    The annotators' accuracy is then higher than the accuracy of a new annotator. Here, each row has the same weight,
-    whatever its number of annotators. In Table 2 of Bowman et al., EMNLP 2015, each annotator's label has the same
-    weight. The two definitions agree if all rows have the same number of annotators.
+    In this case, the annotators' accuracy is higher than the accuracy of a new annotator. In `mean_accuracy`, each row
+    has the same weight, whatever its number of annotators. In Table 2 of Bowman et al., EMNLP 2015, each annotator's
+    label has the same weight. The paper's accuracy equals `mean_accuracy` if all rows have the same number of
+    annotators.
     """
     if "annotator_labels" not in examples.table.column_names:
         return None

@@ -85,7 +85,7 @@ def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -
         classes: number of classes.
 
     Returns:
-        One float64 per class, in [-100, 100]; negative if the share decreased. The changes sum to 0.
+        One float64 per class, in [-100, 100]; negative if the share decreased. The changes of all classes sum to 0.
 
     Raises:
         InvalidInputError: one of the sets has no rows, so class shares are undefined.

@@ -24,9 +24,9 @@ If a text column has more distinct texts than classes in these rows, it is not a
 class LabelCopies:
     """Columns with exactly one value per class in the train rows.
 
-    `agreeing`: per column, the number of rows outside train whose value is the value of their class in train. Feature
-    columns are named by their number, from 0; text columns are "text" and "text_pair". `train_rows`, `other_rows`:
-    number of rows in train and in the other splits.
+    `agreeing`: for each copy of the label, the number of rows outside train that have the value of their class in
+    train. Keys of `agreeing` are the numbers of feature columns, from 0, or "text" and "text_pair". `train_rows`,
+    `other_rows`: number of rows in train and in the other splits.
     """
 
     agreeing: Mapping[int | str, int]
@@ -35,15 +35,16 @@ class LabelCopies:
 
 
 def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
-    """Find copies of the label among the feature columns (which must be finite) or the text columns.
+    """Find copies of the label among the feature columns or the text columns; features must be finite.
 
     `in_train`: bool mask of the train rows. In a copy, all train rows of a class have the same value, and no two
-    classes have the same value. A constant column is not a copy, and neither is a column with a different value in each
-    row.
+    classes have the same value. A constant column is no copy of the label, and a column with a different value in each
+    row is no copy either.
 
-    If there are few train rows, or if nearly all of them are in one class, a column may be a copy by chance. No column
-    is reported if a copy by chance is probable. The probability of a copy by chance is at most A B / C. A is the number
-    of columns, B the number of ways to assign values to classes, and C the number of arrangements of the labels.
+    If there are few train rows, or if nearly all train rows are in one class, a column may be a copy of the label by
+    chance. If a copy by chance is too probable, no column is reported. The probability of a copy by chance is at most A
+    B / C. A is the number of columns, B the number of ways to assign values to classes, and C the number of
+    arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1

@@ -36,11 +36,10 @@ class TextOnlyAccuracy:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutRight:
-    """Sampled rows (`rows`, positions), and whether one text column predicts the label of each row correctly (`right`,
-    bool).
+    """Positions of sampled rows (`rows`), and whether one text column alone predicts each row's label (`right`).
 
-    All rows with the same text are held out together. `majority`: the largest class's share of the rows, in [0, 1],
-    which is the accuracy without any text.
+    All rows with the same text are held out together. `majority`: the accuracy, in [0, 1], of a prediction without any
+    text, which is the share of the largest class.
     """
 
     rows: np.ndarray
@@ -52,8 +51,8 @@ class HeldOutRight:
 class _Sample:
     """A sample of rows that contains all rows of each sampled text.
 
-    The sample consists of the row positions, the text number and class number of each row (from 0), and the TF-IDF
-    weights.
+    `rows`: positions of the sampled rows. `texts` and `classes`: number of each row's text and class, from 0. `matrix`:
+    TF-IDF weights, one line per row.
     """
 
     rows: np.ndarray
@@ -82,7 +81,7 @@ def text_only_accuracy(
     The reason is that other rows of the same premise have other labels.
 
     Returns:
-        None if there are fewer than five different texts, or no words.
+        The accuracies, or None if there are fewer than five different texts or no words.
     """
     rng = np.random.default_rng(seed)
     sample = _sample(train, column, most_rows, rng)
@@ -96,8 +95,7 @@ def text_only_accuracy(
 def held_out_right(
     train: Examples, column: Literal["text", "text_pair"], *, seed: int, most_rows: int = MOST_ROWS
 ) -> HeldOutRight | None:
-    """Return which rows the model of `text_only_accuracy` predicts correctly if rows with the same text are held out
-    together.
+    """Return the sampled rows, and which of them `text_only_accuracy`'s model predicts correctly with grouped folds.
 
     Return None in the same cases as `text_only_accuracy`.
     """
@@ -109,14 +107,15 @@ def held_out_right(
 
 
 def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -> HeldOutRight | None:
-    """Return which multiple choice questions the model of `text_only_accuracy` solves from the answer texts alone.
+    """Return which multiple-choice questions the model of `text_only_accuracy` solves from the answer texts alone.
 
-    Whole questions are held out. A question is solved if a right answer has the highest predicted probability of being
-    right. `right`: for each row, whether its question was solved. `majority`: the share of right answers among all
-    answers, which is the accuracy of guessing.
+    All answers to a question are held out together. A question is solved if a right answer has the highest predicted
+    probability of being right. In the result, `right` is True for rows whose question was solved, and `majority` is the
+    accuracy of guessing.
 
     Returns:
-        None if the rows are not multiple choice, or there are fewer than five questions or no words.
+        The solved questions of a sample. None if the rows are not multiple choice, or if there are fewer than five
+        questions or no words.
     """
     correct = right_answers(train)
     if correct is None or train.questions is None or train.groups is None:
@@ -142,9 +141,10 @@ def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -
 def held_out_probabilities(
     texts: Sequence[str | None], right: np.ndarray, units: np.ndarray, *, draws: Sequence[np.random.Generator]
 ) -> list[np.ndarray]:
-    """Predict the probability that each answer text is right (float64), with whole units held out.
+    """Predict the probability that each answer text is right (float64) from models trained on other units.
 
-    The model is the same as in `text_only_accuracy`. `right`: bool per text. `units`: int64 from 0, at least five.
+    The model is the same as in `text_only_accuracy`. `right`: bool per text. `units`: the unit of each text, such as
+    its question, numbered from 0 (int64). All texts of a unit are in one fold, and there are at least five units.
     Returns one array per draw of folds (`draws`), or an empty list if the texts have no words.
     """
     matrix = _weights(texts, 2)
@@ -156,10 +156,10 @@ def held_out_probabilities(
 
 @dataclass(frozen=True)
 class StrongTerm:
-    """A word or word pair with a large weight in the models, and the numbers of held-out texts that contain the term.
+    """A word or word pair with a large effect in the models, and the numbers of held-out texts that contain it.
 
     `tells_right`: True if models treat the term as a sign of a right answer. `right`, `wrong`: numbers of right and of
-    wrong texts with the term. Only texts that were held out from the models that chose the term are counted.
+    wrong texts with the term. A text is counted only if the model that did not see the text chose the term.
     """
 
     term: str
@@ -174,19 +174,20 @@ def strongest_terms(
     """Return the words and word pairs with the largest effect in the model of `held_out_probabilities`.
 
     In the model of a fold, the effect of a term is its coefficient times the standard deviation of its weight in the
-    training units. The model of each fold chooses the terms with the largest effect. Each chosen term is counted only
-    in units that were held out from a model that chose it. If several terms occur in nearly the same texts, only the
-    strongest is kept. The strongest term comes first.
+    training units. The model of each fold chooses the terms with the largest effect. A chosen term is counted only in
+    the fold held out from a model that chose the term. If several terms occur in nearly the same texts, only the
+    strongest of these terms is kept.
 
     Args:
         texts: text of each answer.
         right: bool per answer, True if the answer is right.
-        units: int64 from 0, one per answer; there are at least five units, which are held out whole.
+        units: the unit of each answer, such as its question, int64 from 0. All answers of a unit are in one fold, and
+            there are at least five units.
         rng: random generator that draws the folds.
         most: largest number of terms to return.
 
     Returns:
-        An empty list if the texts have no words.
+        The terms, the strongest first, or an empty list if the texts have no words.
     """
     found = _weights_by_term(texts, 2)
     if found is None:
@@ -214,8 +215,9 @@ def strongest_terms(
 
 
 def _strengths(weights: Any, right: np.ndarray) -> np.ndarray:
-    """Return, for each term, its coefficient times the standard deviation of its weight (float64), or 0 for a single
-    class.
+    """Return the effect of each term (float64): its coefficient times the standard deviation of its weight.
+
+    If all texts have one class, every effect is 0.
     """
     if right.all() or not right.any():
         return np.zeros(weights.shape[1])
@@ -244,7 +246,7 @@ def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generat
 
 
 def _whole_texts(codes: np.ndarray, most_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw random texts until they have `most_rows` rows; each text is drawn with all of its rows.
+    """Draw random texts with at most `most_rows` rows in total; each text is drawn with all of its rows.
 
     A text with more rows than a fold is left out.
     """
@@ -283,7 +285,7 @@ def _weights_by_term(texts: Sequence[str | None], classes: int) -> tuple[Any, np
 
 
 def _right(sample: _Sample, folds: np.ndarray) -> np.ndarray:
-    """Return a bool per row, True if the model trained on the other folds predicts the row correctly."""
+    """Return a bool per row: True if the model trained on every fold but the row's own predicts the row correctly."""
     predicted = _held_out(sample, folds, lambda model, rows: model.predict(rows))
     right: np.ndarray = sample.classes == predicted
     return right
@@ -294,9 +296,9 @@ def _probability_of_right(model: Any, rows: Any) -> np.ndarray:
 
 
 def _held_out(sample: _Sample, folds: np.ndarray, predict: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
-    """Return the result of `predict` for each row from a model trained on the other folds.
+    """Return the result of `predict` for each row, from a model trained on every fold but the row's own.
 
-    If the other folds contain only one class, this class is predicted.
+    If a model's training folds contain only one class, the model predicts this class.
     """
     predicted = np.zeros(len(folds))
     for fold in range(FOLDS):

@@ -20,8 +20,7 @@ SHOWN_CONFLICTS = 5
 
 @dataclass(frozen=True)
 class RepeatCount:
-    """Number of rows outside the train split whose whole input occurs in the train split too, with the same or another
-    label.
+    """Number of rows outside the train split whose whole input also occurs in the train split, with any label.
 
     `rows`: number of rows with a repeated input. `share`: `rows` divided by the number of all rows outside train, or 0
     if there are no rows outside train. `by_split`: number of rows with a repeated input in each split other than train.
@@ -40,8 +39,8 @@ class TrainRepeats:
 
     `same_label`: number of rows with the same input and label as a row of another group. `same_label_ids`: ids of the
     first few rows that `same_label` counts. `conflicting`: number of rows with the same input as a row with another
-    label. `conflicting_inputs`: number of different inputs of the rows that `conflicting` counts. A row can count for
-    both `same_label` and `conflicting`. `conflicts`: the row ids of the first few conflicting inputs, one tuple per
+    label. `conflicting_inputs`: number of different inputs of the rows that `conflicting` counts. `same_label` and
+    `conflicting` may both count a row. `conflicts`: the row ids of the first few conflicting inputs, one tuple per
     input, in row order.
     """
 
@@ -55,9 +54,7 @@ class TrainRepeats:
 
 @dataclass(frozen=True)
 class SharedGroups:
-    """Number of groups that have rows both in train and in another split, and the number of these groups' rows per
-    split.
-    """
+    """Number of groups with rows both in train and in another split, and the number of their rows per split."""
 
     groups: int
     train_rows: int
@@ -65,7 +62,7 @@ class SharedGroups:
 
 
 def input_codes(examples: Examples) -> np.ndarray:
-    """Return a number per row (int64, from 0) that is equal for rows with the same input, byte for byte.
+    """Return a number per row (int64, from 0); rows with byte-identical input have the same number.
 
     An input is the pair of `text` and `text_pair`, the bytes of the features, or the image's SHA-256 hash.
     """

@@ -113,9 +113,9 @@ def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
 
 
 def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
-    """Return advice to set the option that drops the repeats, or other advice if the option is set already.
+    """Return advice to set the option that drops the repeats; if the option is set already, return other advice.
 
-    Copies within train matter only if another split is drawn from train.
+    Copies within the train split matter only if another split is drawn from the train split.
     """
     source, repeated = data.source, {split for split, rows in across.by_split.items() if rows}
     drawn = sorted(repeated & source.drawn_splits)

@@ -27,7 +27,7 @@ class EmptyTexts:
 
 
 def empty_texts(examples: Examples) -> tuple[EmptyTexts, ...]:
-    """Return the rows with a text that is empty or only white space, for each text column and split with such rows.
+    """Return, per text column and split, the rows with a text that is empty or only white space.
 
     Preference data may have no prompts, so a column in which every prompt is empty is left out.
     """
@@ -70,10 +70,10 @@ class SharedText:
 
 
 def shared_texts(train: Examples) -> tuple[SharedText, ...]:
-    """Return the text columns in which train rows share a text, in decreasing order of the number of these rows.
+    """Return the text columns in which train rows share a text; the column with most such rows comes first.
 
     Rows that share a premise belong in one group. Without groups, a random partition may use one row of a premise for
-    training and hold out another row. Rows without a text are ignored.
+    training and hold out another row of the premise. Rows without a text are ignored.
     """
     columns: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
     shared = [_shared_text(train, column) for column in columns if column in train.table.column_names]
@@ -100,6 +100,6 @@ def _shared_text(train: Examples, column: Literal["text", "text_pair"]) -> Share
 
 
 def _groups_of(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return, for each text, the number of groups in which it occurs."""
+    """Return, for each text, the number of groups in which the text occurs."""
     numbers, inverse = np.unique(groups, return_inverse=True)
     return np.bincount(np.unique(codes * len(numbers) + inverse) // max(len(numbers), 1), minlength=1)

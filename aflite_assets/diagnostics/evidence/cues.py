@@ -70,12 +70,13 @@ CUES = pa.schema(
 class CandidateCues:
     """Cues of one kind that are tested on the same rows.
 
-    `names`: name and value of each cue. `present`: whether each row has each cue, as a scipy CSC matrix of 0 and 1
-    (rows x cues, float64). `rows`: positions of the tested rows among the train rows; None for all train rows.
+    `names`: name and value of each cue. `present`: a scipy CSC matrix (rows x cues, float64) with 1 if the row has the
+    cue and 0 otherwise. `rows`: positions of the tested rows among the train rows; None for all train rows.
 
     `planted`: bool per cue; a planted cue need not be associated with a label. `at_chance`: for partial inputs, the
-    share of rows that are predicted correctly by chance. The cue's p-value tests whether more rows are predicted
-    correctly. `at_chance` is None for other cues, which must be associated with a label.
+    share of rows that are predicted correctly by chance. The p-value of a partial input tests whether the share of
+    correctly predicted rows is higher than `at_chance`. `at_chance` is None for all other cues, which must be
+    associated with a label.
     """
 
     kind: Kind
@@ -91,20 +92,21 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
 
     Args:
         train: the filtered set's train rows, with `row_id` and `kept`.
-        examples: rows that include all of `train`.
+        examples: the dataset's rows, which include every row of `train`.
         planted: for each attribute, the values of planted rows.
         seed: seed of the folds for partial inputs and feature columns.
 
     Returns:
         A table with one row per cue. `kind` is the kind of the cue. `name` is the attribute, text column, length or
         feature. `value` is the value of the attribute or length, or the word; it is empty for other kinds of cues.
-        `label_name` is the class that the cue is associated with. `label_name` is null for planted attributes, partial
+        `label_name` is the class with which the cue is associated. `label_name` is null for planted attributes, partial
         inputs and feature columns, and for cues without an associated class. `class_share` is the share of the
         associated class among the rows with the cue, and `class_shares` are the shares of all classes in order. `rows`
         and `removed_rows` are the numbers of all rows and of removed rows with the cue. `share_removed` is the share of
-        the removed rows that have the cue and belong to an associated class. `share_expected` is the same share for
-        random rows, with as many rows of each class as were removed. `p_value` is one-sided and not adjusted for other
-        tests. `same_rows_as` is a more significant word of the same text that occurs in nearly the same rows, or null.
+        the removed rows that have the cue and belong to an associated class. `share_expected` is the expected value of
+        `share_removed` if the same number of rows of each class were removed at random. `p_value` is one-sided and not
+        adjusted for other tests. `same_rows_as` is a more significant word of the same text that occurs in nearly the
+        same rows, or null.
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)
@@ -163,8 +165,7 @@ def _records(cues: CandidateCues, removed: np.ndarray, rows: Examples) -> Iterat
 def _goes_with(
     cues: CandidateCues, number: int, tied: "LabelTies | None", groups: np.ndarray | None
 ) -> tuple[float, int | None, float | None]:
-    """Return three values: the p-value of a cue's association with the label, the associated class, and this class's
-    share.
+    """Return the p-value of a cue's association with the label, the associated class, and the class's share.
 
     Class and share are None if the association is not significant.
     """
@@ -200,7 +201,7 @@ def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray
 
 
 def _same_rows(cues: CandidateCues, telling: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Map each word to an earlier word in `telling` that occurs in nearly the same rows of the same text.
+    """Map words in `telling` to an earlier word that occurs in the same text column and nearly the same rows.
 
     Words without such an earlier word are left out.
     """
@@ -231,9 +232,7 @@ def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[s
 
 
 def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
-    """Return the p-value for the hypothesis that the share of right rows is at most `chance`; rows of a group may be
-    dependent.
-    """
+    """Return the p-value for the hypothesis that the share of right rows is at most `chance`, with groups as units."""
     from scipy.stats import norm
 
     own = np.arange(len(right)) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -245,7 +244,7 @@ def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
 def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Iterator[CandidateCues]:
     """Yield the values of each attribute as cues.
 
-    Numeric attributes are binned. In all other attributes, rare values are combined into one value.
+    Numeric attributes are binned. In every attribute without numbers, rare values are combined into one value.
     """
     for column in [name for name in rows.table.column_names if name.startswith("attribute.")]:
         name, values = column.removeprefix("attribute."), rows.table[column]
@@ -278,7 +277,7 @@ def _words(rows: Examples) -> Iterator[CandidateCues]:
 
 
 def _partial_inputs(rows: Examples, seed: int) -> Iterator[CandidateCues]:
-    """Yield a cue for each text: whether the text alone predicts the row's label.
+    """Yield a cue per text column, which a row has if the text alone predicts the row's label correctly.
 
     For multiple choice, only the answer texts are tested, because each question has both right and wrong answers.
     """
@@ -294,7 +293,7 @@ def _partial_inputs(rows: Examples, seed: int) -> Iterator[CandidateCues]:
 
 
 def _columns(rows: Examples, seed: int) -> CandidateCues:
-    """Return a cue for each feature column: whether the binned column alone predicts the label of held-out rows."""
+    """Return a cue per feature column, which a held-out row has if the binned column alone predicts its label."""
     features, labels = rows.features, rows.labels
     folds = np.random.default_rng(seed).permutation(np.arange(len(labels)) % _FOLDS)
     if rows.groups is not None:

@@ -19,25 +19,24 @@ DATA_MAP = pa.schema(
 
 
 def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
-    """Compute the data map of Swayamdipta et al. 2020 (section 2) for every train row, averaged over trainings.
+    """Compute the data map of Swayamdipta et al. 2020 (section 2) for every train row, averaged over training runs.
+    Confidence is the mean probability of the row's label over the epochs of a training run. Variability is the
+    population standard deviation of the label's probability over the epochs. Correctness is the share of epochs in
+    which the label was predicted.
 
-    For each training, confidence is the probability of the row's label, averaged over epochs. Variability is the
-    (population) standard deviation of this probability over epochs. Correctness is the share of epochs in which the
-    label was predicted.
-
-    In each epoch, probabilities are recorded with dropout, just before the model is updated with the row. In the paper,
-    all rows are evaluated at the end of an epoch.
+    In each epoch, probabilities are recorded with dropout, just before the model is updated with the row. The paper
+    instead evaluates all rows at the end of an epoch.
 
     Args:
-        dynamics: one table per training with the columns `row_id` (int64), `epoch` (int64), `label_probability` (float
-            in [0, 1]) and `correct` (bool); trainings may differ in rows and epochs.
+        dynamics: one table per training run with the columns `row_id` (int64), `epoch` (int64), `label_probability`
+            (float in [0, 1]) and `correct` (bool). Training runs may differ in rows and epochs.
 
     Returns:
         A table with the columns `row_id` (ascending), `confidence` in [0, 1], `variability` in [0, 0.5] and
         `correctness` in [0, 1].
 
     Raises:
-        InvalidInputError: a row is missing in some epochs of a training.
+        InvalidInputError: a row does not occur exactly once per epoch of a training run.
     """
     ids = np.unique(np.concatenate([np.empty(0, np.int64), *(one["row_id"].to_numpy() for one in dynamics)]))
     sums, trainings = np.zeros((3, len(ids))), np.zeros(len(ids))

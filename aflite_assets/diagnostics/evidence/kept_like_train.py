@@ -18,12 +18,11 @@ deviations.
 
 @dataclass(frozen=True)
 class KeptShare:
-    """The share of rows that filtering kept in one split, and the share that it kept in the train split, both in [0,
-    1].
+    """The share of rows, in [0, 1], that filtering kept in one split (`share`) and in the train split (`train_share`).
 
     `label`: a class, or None for all classes together. `by_chance`: the largest difference of the two shares, in
-    percentage points, that chance can explain. `by_chance` bounds all comparisons of the split together. The bound also
-    holds if all rows of a group are kept or removed together.
+    percentage points, that chance can explain. `by_chance` is a joint bound for all comparisons of the split. The bound
+    also holds if all rows of a group are kept or removed together.
     """
 
     split: str
@@ -45,8 +44,9 @@ class KeptShare:
 
 
 def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, ...]:
-    """Compare the share of rows kept in each split with the share kept in train, for all rows and for each common
-    class.
+    """Compare the share of rows kept in each split with the share kept in train, for all rows and per class.
+
+    Classes that do not occur in both splits are left out.
 
     Args:
         rows: the rows of a filtered set, with the columns `split`, `label`, `kept`, and `group` if rows have groups.
@@ -67,7 +67,7 @@ def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, 
 def unlike_train(shares: tuple[KeptShare, ...]) -> tuple[str, ...]:
     """Return a sentence for each split in which the share of kept rows differs significantly from the share in train.
 
-    If only the shares of classes differ, the sentence names the class that differs most.
+    If the shares differ only within classes, the sentence names the class with the largest difference.
     """
     sentences = []
     for split in dict.fromkeys(share.split for share in shares):

@@ -114,8 +114,8 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
     Returns:
         A table with one row per value, in decreasing order of frequency; it is empty if there are no attributes. The
         columns are `split`, `attribute` (without the prefix), `value` (null for rows without a value),
-        `distinct_values`, and the counts and shares of `label_shares`. `distinct_values` is the number of the
-        attribute's values in the split, whether they are listed or not.
+        `distinct_values`, and the counts and shares of `label_shares`. `distinct_values` is the number of all values of
+        the attribute in the split, including values that are not listed.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
@@ -136,7 +136,7 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
 
 
 def text_lengths(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Compute the mean number of words and of characters in the texts of kept and of removed rows, by class.
+    """Compute the mean numbers of words and characters of the texts of kept and of removed rows, by class.
 
     Returns:
         A table with the columns `split`, `column` ("text" or "text_pair"), `measure`, `label_name` (null for all
@@ -221,21 +221,22 @@ def _ratio(part: float, whole: int) -> float | None:
 
 
 def annotator_shares(rows: pa.Table, examples: Examples) -> pa.Table:
-    """Compare the agreement of single annotators with the labels of the kept and of the removed rows.
+    """Compare kept and removed rows by the agreement of single annotators with the rows' labels.
 
-    Phang et al. 2021 (arXiv 2111.08181) find that AFLite keeps rows with low agreement more often than other rows.
-    Comparisons on the kept rows then depend on contested labels.
+    Phang et al. 2021 (arXiv 2111.08181) find that AFLite keeps rows with low agreement more often than other rows. If
+    so, comparisons on the kept rows depend on contested labels.
 
     Args:
         rows: the filtered set's rows: row_id int64, split string, kept bool.
         examples: rows that include all of `rows`.
 
     Returns:
-        A table with one row per split that has annotators' labels. The names of the other columns begin with `kept_` or
-        `removed_`. Columns `*rows`: number of rows with at least one annotator's label. Columns `*rows_of_several`:
-        number of rows with at least two annotators' labels. Columns `*accuracy`: the share of a row's annotators who
-        gave the row's label, averaged over rows, in [0, 1]. Columns `*unanimous`: among rows with at least two
-        annotators, the share whose annotators all gave the same label. A mean is null if there are no rows.
+        A table with one row per split that has annotators' labels. The column `split` names the split; all other
+        columns begin with `kept_` or `removed_`. Columns `*rows`: number of rows with at least one annotator's label.
+        Columns `*rows_of_several`: number of rows with at least two annotators' labels. Columns `*accuracy`: the share
+        of a row's annotators who gave the row's label, averaged over rows, in [0, 1]. Columns `*unanimous`: the share
+        of rows whose annotators all gave the same label, among rows with at least two annotators. A mean is null if
+        there are no rows.
 
     Raises:
         DataError: a row of `rows` is not among the examples.

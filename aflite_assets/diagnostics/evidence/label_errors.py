@@ -31,8 +31,7 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
     """Return the rows with the lowest label probability in the first iteration, in ascending order.
 
     Ties are ordered by row id. The label probability is low both for wrong labels and for hard rows. Confident learning
-    uses the same quantity: the label's probability by classifiers that were not trained on the row (Northcutt et al.,
-    JAIR 2021).
+    (Northcutt et al., JAIR 2021) also uses the label's probability by classifiers that were not trained on the row.
 
     Args:
         rows: the filtered set's rows, with the columns `row_id` (int64), `split` (string), `label` (int64), `kept`
@@ -44,7 +43,8 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
     Returns:
         A table with the columns `row_id`, `split`, `label_name`, `label_probability`, `predictability` (null if the row
         was never held out) and `kept`. The columns `annotators`, `text` and `text_pair` exist only if the examples have
-        such data. `annotators` contains the names of the labels that annotators gave, joined by commas. Texts are
+        annotators' labels or texts. `annotators` contains the names of the labels that annotators gave, joined by
+        commas. Texts are
         untrusted: escape them.
 
     Raises:

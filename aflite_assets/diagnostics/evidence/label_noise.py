@@ -36,23 +36,22 @@ _SHARES = pa.schema(
 
 
 def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Return which labels are suspected (bool per row) by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
+    """Return a bool per row: True if confident learning (Northcutt, Jiang, Chuang, JAIR 2021) suspects the label.
 
-    The method estimates the joint distribution of given and true labels from the rows with confident predictions. For
-    each pair of classes, the joint distribution gives the number n of mislabelled rows. For each pair of classes, the n
-    rows with the largest margin are suspected. The package cleanlab, which is used here, calls this rule "prune by
-    noise rate".
+    The method estimates the joint distribution of given and true labels from the rows with confident predictions. The
+    joint distribution gives the number n of mislabelled rows for each pair of classes, and the n rows with the largest
+    margin are suspected. The package cleanlab, which is used here, calls this rule "prune by noise rate".
 
     If the features explain the noise, or if the task is hard, rows with right labels are suspected too. If a class has
     only one row, this row is never suspected.
 
     Args:
         codes: the rows' classes, int64 from 0.
-        probabilities: rows x classes, in [0, 1], from models that were not trained on the row. A row with only NaN was
-            never predicted and is not suspected.
+        probabilities: rows x classes, in [0, 1], from models that were not trained on the row. A row with NaN was never
+            predicted and is not suspected.
 
     Raises:
-        InvalidInputError: the lengths differ, or a class has no column.
+        InvalidInputError: the arguments have different lengths, or `probabilities` has no column for a class.
     """
     if probabilities.ndim != 2 or len(probabilities) != len(codes):
         raise InvalidInputError(
@@ -86,17 +85,19 @@ def suspected_rows(
     *,
     quarantine: Collection[str],
 ) -> pa.Table:
-    """Return the suspected rows with the schema `SUSPECTS`, the least likely labels first; ties are ordered by row id.
+    """Return the suspected rows (schema `SUSPECTS`), ordered by the probability of the given label, then by row id.
 
     `suggested_label` is the most probable class. `label_probability` and `suggested_probability` are the mean held-out
     probabilities of the given and of the suggested label. `quarantined` is True for suspected rows in the splits that
     `quarantine` contains.
 
     Args:
-        row_ids: int64, one per row; `splits` (names) and `labels` (int64) have the same length.
-        probabilities: as in `suspected_errors`, columns in the order of `classes`.
-        classes: the labels that occur, int64, ascending.
-        quarantine: names of splits.
+        row_ids: id of each row, int64.
+        splits: split of each row.
+        labels: label of each row, int64.
+        probabilities: held-out class probabilities, rows x classes, with columns in the order of `classes`.
+        classes: the distinct labels, int64, ascending.
+        quarantine: names of the splits whose suspects are quarantined.
     """
     codes = np.searchsorted(classes, labels)
     rows = np.flatnonzero(suspected_errors(codes, probabilities))
@@ -116,15 +117,14 @@ def suspected_rows(
 
 
 def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
-    """Return suspected multiple choice answers only for questions in which both a right and a wrong answer are
-    suspected.
+    """Return the suspects of those multiple-choice questions in which a right and a wrong answer are suspected.
 
-    In a mislabelled question, two answers have wrong labels: a right and a wrong answer are exchanged. A question with
-    a single suspected answer is therefore left out.
+    In a mislabelled question, two answers have wrong labels: a right and a wrong answer are exchanged. Questions with
+    only one suspected answer are left out for this reason.
 
     Args:
         suspects: a table from `suspected_rows`.
-        question_of: int64, the question of each suspect.
+        question_of: the question of each suspect, int64.
     """
     labels = suspects["label"].to_numpy()
     questions = [set(question_of[labels == label].tolist()) for label in np.unique(labels)]

@@ -15,15 +15,14 @@ _COLUMNS = ("text", "text_pair")
 
 
 def length_cues(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
-    """Return the name and value of each cue from text lengths, and whether each row has each cue: bool (rows, cues).
+    """Return name and value of each cue from text lengths, and a bool array (rows, cues): True if the row has the cue.
 
-    A length is the number of words or characters of a text. For pairs, the difference (second text minus first text) is
-    a length too. The cues are the shortest quarter, the shortest half, the longest half and the longest quarter; a row
-    can have several cues. The value of a cue is its bound: "at most 4", "13 or more".
+    A length is the number of words or characters of a text. For pairs of texts, the second text's length minus the
+    first text's length also counts as a length. For each length, the cues are the shortest quarter, the shortest half,
+    the longest half and the longest quarter of the rows. The value of a cue is its bound: "at most 4", "13 or more".
 
-    Multiple choice has two more cues: an answer with more (or fewer) characters than every other answer to its
-    question. A row that lacks a text has none of the text's length cues. A length with the same value in all rows gives
-    no cue.
+    Multiple choice has two more cues: the answer is the longest, or the shortest, of all answers to its question. A row
+    that lacks a text has none of the text's length cues. A length with the same value in all rows gives no cue.
     """
     names: list[tuple[str, str]] = []
     present: list[np.ndarray] = []
@@ -52,7 +51,7 @@ def lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _short_and_long(lengths: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the bounds of short and of long texts, in ascending order.
+    """Yield each bound of short and of long texts as text, and a bool per row: True if the row is within the bound.
 
     There are fewer than four bounds if many rows share a length.
     """

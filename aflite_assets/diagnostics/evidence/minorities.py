@@ -1,7 +1,7 @@
-"""Differences in word overlap, negation words and attributes between the rows of one class and all other rows.
+"""Word overlap, negation words and attributes, compared between the rows of one class and all other rows.
 
-The differences are computed for forgettable rows, which contain minority rows of a class (Yaghoobzadeh et al., EACL
-2021, section 5.1).
+The comparison is for forgettable rows, which contain minority rows of a class (Yaghoobzadeh et al., EACL 2021, section
+5.1).
 """
 
 import re
@@ -31,7 +31,7 @@ class RowMeasures:
     """Two measures of each row, float64 of shape (rows,).
 
     `overlap`: Jaccard index of the words of both texts, in [0, 1]. `negated`: 1 if the second text contains a negation
-    word, else 0.
+    word, and 0 otherwise.
     """
 
     overlap: np.ndarray
@@ -39,7 +39,7 @@ class RowMeasures:
 
 
 def measure_rows(examples: Examples, *, negation: Collection[str]) -> RowMeasures:
-    """Compute the measures of pairs of texts in one pass; two texts without words have an overlap of 0."""
+    """Compute overlap and negation of pairs of texts in one pass; two texts without words have an overlap of 0."""
     wanted = frozenset(word.lower().replace("\u2019", "'") for word in negation)
     overlap, negated = np.zeros(len(examples)), np.zeros(len(examples))
     pairs = zip(examples.texts("text"), examples.texts("text_pair"), strict=True)
@@ -67,9 +67,9 @@ def _attributes(examples: Examples) -> Iterator[tuple[tuple[str, str], np.ndarra
 class GroupMean:
     """Mean of a measure over one group of rows.
 
-    `measure`: "overlap", "negation", or an attribute as "name = value". `group`: the class called "positive" or
-    "negative", "others", or all rows. `deviation`: standard deviation over rows, with the divisor rows - 1. Mean and
-    deviation are NaN if there are too few rows.
+    `measure`: "overlap", "negation", or an attribute as "name = value". `group`: "positive" or "negative" for a class,
+    "others" for the rows of every other class, or "all rows". `deviation`: standard deviation over rows, with the
+    divisor rows - 1. Mean and deviation are NaN if there are too few rows.
     """
 
     measure: str

@@ -44,20 +44,21 @@ def nearest_kept(
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row; `row_ids` are the rows' ids.
-        kept: bool per row, the rows to choose from.
-        removed: bool per row, the rows for which a nearest row is searched; no row may be both kept and removed.
+        kept: bool per row, True for the rows among which the nearest row is searched.
+        removed: bool per row, True for the rows that get a nearest row; no row may be both kept and removed.
         seed: seed of the sample of removed rows.
-        most_rows: number of kept and removed rows above which only a sample of the removed rows is used.
+        most_rows: if there are more kept and removed rows in total, only a sample of the removed rows is used.
         sample: number of removed rows in the sample.
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
     Returns:
         A table with the columns `row_id`, `nearest_kept` (a row id) and `similarity` (the cosine, in [-1, 1]), in the
-        order of the rows. `nearest_kept` and `similarity` are null if no row of another class was kept. Among equally
-        similar rows, the first is chosen. A row of zeros has similarity 0 with every row.
+        order of `row_ids`. `nearest_kept` and `similarity` are null if no row of another class was kept. If several
+        rows are equally similar, the first of them is chosen. A row of zeros has similarity 0 with every row.
 
     Raises:
-        InvalidInputError: lengths do not match, a row is both kept and removed, or a value is not finite.
+        InvalidInputError: the arguments have different lengths, a row is both kept and removed, or a feature is not
+            finite.
     """
     lengths = [len(features), len(labels), len(row_ids), len(kept), len(removed)]
     if len(set(lengths)) > 1:
@@ -85,9 +86,9 @@ def nearest_kept(
 def _nearest(
     features: np.ndarray, labels: np.ndarray, asked: np.ndarray, choice: np.ndarray, memory_limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest row in `choice` for each row in `asked`, and the cosine of both rows (float32).
+    """Return, for each row in `asked`, the nearest row of another class in `choice`, and their cosine (float32).
 
-    The nearest row is a position, or -1 if there is none.
+    Rows are given by their positions; the position is -1 if no row in `choice` has another class.
     """
     width = features.shape[1]
     # Removed rows, kept rows, similarities and a mask each get a quarter of the memory.

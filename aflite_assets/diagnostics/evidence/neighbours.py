@@ -36,16 +36,16 @@ _SUMS = pa.schema(
 class NeighbourDistances:
     """Mean cosine distances, in [0, 2], of queries to their k nearest train rows.
 
-    `overall` has the columns `when`, `k`, `within_class`, `across_classes`, `queries` and `train_rows`. `when` is
-    "before" (all train rows), "random" (as many random train rows as were kept) or "after" (the kept train rows).
-    `within_class` and `across_classes` are the distances to train rows of the query's class and of other classes. A
-    distance is null if there are no train rows to compare with.
+    `overall` has the columns `when`, `k`, `within_class`, `across_classes`, `queries` and `train_rows`. `when` names
+    the train rows that are searched: "before" (all train rows), "random" (as many random train rows as were kept) or
+    "after" (the kept train rows). `within_class` and `across_classes` are the distances to train rows of the query's
+    class and of other classes. A distance is null if there are no train rows to compare with.
 
     `by_class` has the column `label_name` and the columns of `overall`, for the queries of one class; `train_rows`
     counts rows of this class. Classes without queries are left out.
 
-    `held_out`: True if the queries are rows of other splits, False if they are the train rows themselves. `queries` and
-    `train_rows` are the numbers of rows used, out of `all_queries` and `all_train_rows`.
+    `held_out`: True if the queries are rows outside train, False if the queries are the train rows themselves.
+    `queries` and `train_rows` are the numbers of rows used, out of `all_queries` and `all_train_rows`.
     """
 
     overall: pa.Table
@@ -78,32 +78,35 @@ def neighbour_distances(
 
     The method follows Table 3 of the ICLR 2020 submission of AFLite. Held-out rows (the queries) are compared with
     their 1, 5, 10 and 50 nearest train rows, within their class and across classes. The submission does not define its
-    distance. Here the distance is one minus the cosine, averaged over the k neighbours and then over the queries.
+    distance. In this function, the distance is one minus the cosine, averaged over the k neighbours and then over the
+    queries.
 
-    The queries are the same before and after filtering, whether they were kept or not. The features are those used for
-    filtering; the submission uses the features of a BERT trained on SNLI (in the pipeline: `distance_encoder`). The
-    submission's numbers are not averages; `similarity_sums` explains what they may be. The set "random" is not in the
-    submission. The set "random" shows how much the distances grow if train rows are removed at random.
+    The queries are the same before and after filtering, whether they were kept or not. `features` are usually the
+    filter's features. The submission uses the features of a BERT trained on SNLI, which the setting `distance_encoder`
+    of the pipeline can reproduce. The submission's numbers are not averages; `similarity_sums` explains what they may
+    be. The set "random", which is not in the submission, shows how much the distances grow if train rows are removed at
+    random.
 
-    If a query's class has fewer than k train rows, the mean is over the rows that exist. With more than `most_rows`
-    train rows or queries, a sample of `most_rows` rows is drawn with `seed`. If train rows are sampled, the set "after"
-    contains only the kept rows in the sample. A row of zeros has distance 1 from every row.
+    If a query's class has fewer than k train rows, the mean is over all train rows of the class. With more than
+    `most_rows` train rows or queries, a sample of `most_rows` rows is drawn with `seed`. If train rows are sampled, the
+    set "after" contains only the kept rows in the sample. A row of zeros has distance 1 from every row.
 
     Args:
         features: rows x width float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row.
-        in_train: bool per row, the train rows of the pool. Rows outside train are the queries. If there are no rows
-            outside train, every train row is a query and is compared with the other train rows.
+        in_train: bool per row, True for the train rows of the filter's pool. Rows outside train are the queries. If
+            there are no rows outside train, every train row is a query and is compared with the other train rows.
         kept: bool per row, True if filtering kept the row; used for train rows only.
         label_names: the classes' names.
         seed: seed of the samples and of the random set.
-        asked: bool per row, True for rows outside train that are queries; by default, all of them.
+        asked: bool per row, True for rows outside train that are queries; by default, all rows outside train are
+            queries.
         most_rows: largest number of train rows and of queries; reduced if this many rows do not fit into half of
             `memory_limit`.
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
     Raises:
-        InvalidInputError: lengths do not match, there is no train row, or a value is not finite.
+        InvalidInputError: the arguments have different lengths, there is no train row, or a feature is not finite.
     """
     _check(features, labels, in_train, kept)
     rng = np.random.default_rng(seed)
@@ -128,17 +131,18 @@ def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa
     """Return sums of cosine similarities to the k nearest train rows, in the layout of the submission's Table 3.
 
     The columns are `label_name`, `side` ("within" or "vs others"), `when`, `queries`, `train_rows`, `top1`, `top5`,
-    `top10` and `top50`. The columns `top1` to `top50` contain the sum over a query's k nearest rows (or fewer, if fewer
-    exist), averaged over queries. The lines "before" are computed from `before`, and the lines "after" from `after`,
-    which may have other queries.
+    `top10` and `top50`. The columns `top1` to `top50` contain the sum of similarities to a query's k nearest rows,
+    averaged over queries. If there are fewer than k train rows to compare with, the sum is over all of these train
+    rows. Table rows with `when` "before" are computed from `before`. Table rows with `when` "after" are computed from
+    `after`, which may have other queries.
 
     The submission calls its numbers distances, but they are nearly proportional to k: 0.29 for 1, 1.32 for 5 and 9.5
     for 50 neighbours. Sums of distances would grow faster than k, because further neighbours are more distant. Sums of
-    similarities grow as the submission's numbers do, although the nearest row usually has a similarity above 0.29.
+    similarities grow like the submission's numbers, although the nearest row usually has a similarity above 0.29.
 
     The nearest row in a part of the train set cannot be nearer than the nearest row in the whole set. In the
-    submission, however, the similarity to the first neighbour rises after filtering. The submission must therefore use
-    other queries after filtering: the filtered rows.
+    submission, however, the similarity to the first neighbour rises after filtering. The similarity can rise only if
+    the submission uses other queries after filtering, namely the filtered rows.
     """
     records = []
     for when, distances in (("before", before), ("after", after)):
@@ -194,7 +198,7 @@ class _Sums:
         self.queries = np.zeros(classes, np.int64)
 
     def add(self, number: int, side: int, label: int, distances: np.ndarray) -> None:
-        """Add the distances of one class's queries to some train rows (queries x rows; infinite for excluded rows)."""
+        """Add one class's distances (queries x train rows); the distance to an excluded train row is infinite."""
         if number == side == 0:
             self.queries[label] += len(distances)
         if not distances.shape[1]:
@@ -206,10 +210,10 @@ class _Sums:
 
 
 def mean_nearest(distances: np.ndarray) -> np.ndarray:
-    """For each row, return the means of the 1, 5, 10 and 50 smallest values, queries x 4 float64.
+    """Return, for each query, the means of its 1, 5, 10 and 50 smallest distances, queries x 4 float64.
 
-    `distances`: queries x rows float32 with at least one row. Infinite values count as absent. If a row has fewer than
-    k values, the mean is over all of its values; if it has no values, the mean is NaN.
+    `distances`: queries x rows float32 with at least one row. Infinite values count as missing. If a row has fewer than
+    k values, the mean is over all values of the row. If a row has no values, the mean is NaN.
     """
     most = min(NEIGHBOURS[-1], distances.shape[1])
     nearest = np.sort(np.partition(distances, most - 1, axis=1)[:, :most], axis=1)
@@ -267,7 +271,7 @@ def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.nda
 def _blocks(
     features: np.ndarray, queries: np.ndarray, train: np.ndarray, memory_limit: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield blocks of queries with the queries' distances to all train rows (float32).
+    """Yield blocks of queries, and the distances of these queries to all train rows (float32).
 
     The distance of a row to itself is infinite.
     """

@@ -40,9 +40,9 @@ def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Co
     Returns:
         A table with the columns `split`, `attribute`, `values` (joined by commas), `rows`, `planted_rows`,
         `removed_rows`, `removed_planted_rows`, `precision`, `precision_by_chance`, `recall` and `recall_by_chance`.
-        Precision is the share of planted rows among the removed rows; by chance, precision is the share of planted rows
-        among all rows. Recall is the share of removed rows among the planted rows; by chance, recall is the share of
-        removed rows among all rows. Shares are in [0, 1], or null if there are no rows.
+        `precision` is the share of planted rows among the removed rows, and `precision_by_chance` is their share among
+        all rows. `recall` is the share of the planted rows that were removed, and `recall_by_chance` is the share of
+        all rows that were removed. Shares are in [0, 1], or null if there are no rows.
 
     Raises:
         InvalidInputError: the examples lack an attribute.
@@ -68,7 +68,8 @@ def planted_by_iteration(rows: pa.Table, examples: Examples, planted: Mapping[st
         the iteration.
 
     Raises:
-        InvalidInputError, DataError: as in `planted_removed`.
+        InvalidInputError: the examples lack an attribute.
+        DataError: a row of `rows` is not among the examples.
     """
     train = rows.filter(pc.equal(rows["split"], "train"))
     removed_in = pc.fill_null(train["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()

@@ -36,15 +36,15 @@ def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
             predictability float or null.
 
     Returns:
-        A table with one row per pair of representations; it is empty if there are fewer than two. The columns `first`
-        and `second` are the names of the two representations. `common_rows` is the number of rows that entered both
-        filters; `first_removed`, `second_removed` and `both_removed` are numbers of removed rows among these.
-        `jaccard`, in [0, 1], is `both_removed` divided by the number of rows that at least one representation removed.
-        `jaccard` is null if no row was removed. `expected_jaccard` is the Jaccard index expected for random removals
-        (see the function `expected_jaccard`). `scored_rows` is the number of common rows that have a predictability in
-        both filters. `kendall_tau`, in [-1, 1], is Kendall's tau-b of the last known predictabilities of the scored
-        rows: 1 for the same order, 0 for no agreement. `kendall_tau` is null if a representation has fewer than two
-        different predictabilities.
+        A table with one row per pair of representations; the table is empty if there are fewer than two
+        representations. The columns `first` and `second` are the names of the two representations. `common_rows` is the
+        number of rows that entered both filters. `first_removed`, `second_removed` and `both_removed` are the numbers
+        of common rows that the first filter, the second filter and both filters removed. `jaccard`, in [0, 1], is
+        `both_removed` divided by the number of common rows that at least one filter removed. `jaccard` is null if no
+        row was removed. `expected_jaccard` is the Jaccard index expected for random removals (see the function
+        `expected_jaccard`). `scored_rows` is the number of common rows that have a predictability in both filters.
+        `kendall_tau`, in [-1, 1], is Kendall's tau-b between both filters' last known predictabilities of the scored
+        rows. `kendall_tau` is null if a representation has fewer than two different predictabilities.
     """
     trains = {name: _by_row_id(rows) for name, rows in filtered.items()}
     records = [(*names, *_compared(*(trains[name] for name in names))) for names in combinations(trains, 2)]
@@ -54,8 +54,9 @@ def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
 def expected_jaccard(rows: int, first: int, second: int) -> float | None:
     """Return the mean Jaccard index of two sets of the given sizes that are drawn at random from the same `rows` rows.
 
-    The number i of shared rows has a hypergeometric distribution, and the index is then i / (first + second - i). The
-    mean is exact: the sum over every possible i. Return None if both sets are empty.
+    The number i of shared rows has a hypergeometric distribution, and the index of sets with i shared rows is i /
+    (first + second - i). The mean is computed exactly, as a sum over every possible i. Return None if both sets are
+    empty.
     """
     from scipy.stats import hypergeom
 

@@ -46,32 +46,33 @@ def class_similarities(
     """Compute pairwise cosine similarities among the kept rows, the removed rows and random rows of each class.
 
     Figure 1 of Le Bras et al., ICML 2020, shows pairwise cosine similarities for some images of two classes. The paper
-    contains neither means over all pairs nor random rows. The random side has as many rows of the class as were kept,
-    drawn from the kept and the removed rows together. The random side shows what the similarity would be if rows were
-    removed at random.
+    contains neither means over all pairs nor random rows. The side "random" has as many rows of the class as were kept,
+    drawn from all rows of the class. The side "random" shows what the similarity would be if rows were removed at
+    random.
 
     Args:
         features: rows x width, float32, finite; a memory map is read in blocks.
         labels: class numbers, int64, one per row.
-        row_ids: int64, one per row.
-        in_train: bool per row; other rows are ignored.
+        row_ids: id of each row, int64.
+        in_train: bool per row, True for train rows; only train rows are used.
         kept: bool per row, True if filtering kept the row.
         seed: seed of the samples; the samples of a class depend only on the seed and the class.
         most_classes: largest number of compared classes. Only classes with at least two kept and two removed rows are
-            compared. The classes with the most rows on the smaller side come first. Ties are ordered by the size of the
-            class, then by the class number.
+            compared. Classes are ordered by the number of rows on their smaller side (largest first), then by their
+            size, then by the class number.
         shown_rows: number of rows per side whose similarities are returned pair by pair, drawn at random.
         most_rows: see `MOST_ROWS`.
 
     Returns:
         A table with three rows per class, for the sides "kept", "removed" and "random". The columns are `label`,
-        `side`, `rows` (number of the class's rows on this side), `used_rows` (number of rows used for the mean),
-        `mean_similarity` in [-1, 1] (over all pairs of different rows), `row_ids` (the shown rows) and `similarities`
-        (shown rows x shown rows, float32). A row of zeros has similarity 0 to every row, including itself, as in
-        scikit-learn.
+        `side`, `rows`, `used_rows`, `mean_similarity`, `row_ids` and `similarities`. `rows` is the number of the
+        class's rows on the side, and `used_rows` is the number of rows used for the mean. `mean_similarity`, in [-1,
+        1], is the mean over all pairs of different rows. `row_ids` are the shown rows, and `similarities` are their
+        similarities (shown rows x shown rows, float32). A row of zeros has similarity 0 to every row, including itself,
+        as in scikit-learn.
 
     Raises:
-        InvalidInputError: lengths do not match, or a value is not finite.
+        InvalidInputError: the arguments have different lengths, or a feature is not finite.
     """
     lengths = [len(features), len(labels), len(row_ids), len(in_train), len(kept)]
     if len(set(lengths)) > 1:
@@ -106,7 +107,8 @@ def cosine_similarities(features: np.ndarray) -> np.ndarray:
 def mean_similarity(features: np.ndarray, positions: np.ndarray) -> float:
     """Return the exact mean cosine similarity over all pairs of two different rows; at least two rows are required.
 
-    The sum over all pairs is the squared length of the sum of the normalised rows, so no matrix of pairs is needed.
+    The sum over all pairs follows from the squared length of the sum of the normalised rows, so no matrix of pairs is
+    needed.
     """
     total, own = np.zeros(features.shape[1]), 0.0
     ordered = np.sort(positions)

@@ -1,6 +1,6 @@
-"""Accuracy of a simple model, which the filter never used, before and after filtering.
+"""Accuracy, before and after filtering, of a simple model that the filter never used.
 
-The accuracy of the simple model shows whether filtering made the data harder for models other than the filter's own.
+The accuracy of the simple model shows whether filtering made the data harder for models that the filter did not use.
 """
 
 import warnings
@@ -55,8 +55,8 @@ class UnseenAdversary:
     `name`: a description of the model. `accuracies` has the columns `set` ("full", "random", "filtered"),
     `representation` (null for "full"), `rows`, `used_rows` (fewer if a sample was drawn), `accuracy`, `deviation` and
     `majority_share`. `accuracy` is in [0, 1], or null if there are too few rows for folds. `deviation` is the standard
-    deviation over the five folds. `majority_share` is the largest class's share among the used rows, which is the
-    accuracy without any input; it is null without rows.
+    deviation of the accuracy over the five folds. `majority_share` is the largest class's share of the used rows, which
+    is the accuracy without any input, or null if there are no rows.
     """
 
     name: str
@@ -71,21 +71,21 @@ class UnseenAdversary:
 def unseen_adversary(
     train: Examples, kept: Mapping[str, np.ndarray], *, seed: int, most_rows: int = MOST_ROWS
 ) -> UnseenAdversary:
-    """Cross-validate one simple model on the train rows, the kept rows of each filter, and random rows.
+    """Cross-validate one simple model on the train rows, on the kept rows of each filter, and on random rows.
 
-    There are as many random rows as kept rows. There are five shuffled folds, stratified by label; rows of a group are
-    held out together.
+    Each filter's random set has as many rows as the filter kept. The five folds are shuffled and stratified by label;
+    rows of a group are in the same fold.
 
     For texts, the model is multinomial logistic regression on TF-IDF weights of lower-cased words and word pairs of
-    each column. The model uses the first 2,000 characters of a text and the 20,000 most frequent terms of a column
-    (fewer terms with over 50 classes). For images, the model is logistic regression on standardised grey pixels. For
-    features, the model is a nearest-neighbour classifier.
+    each column. The text model uses the first 2,000 characters of a text. It uses the 20,000 most frequent terms of a
+    column, or fewer terms if there are over 50 classes. For images, the model is logistic regression on standardised
+    grey pixels. For features, the model is a nearest-neighbour classifier.
 
     Args:
-        train: the pool's train rows.
+        train: the train rows of the filters' pools.
         kept: for each representation, the ids of the rows that its filter kept, all in `train`.
         seed: seed of samples, random sets and folds.
-        most_rows: larger sets are represented by a sample of this many rows.
+        most_rows: largest number of rows used per set; a larger set is sampled.
 
     Raises:
         InvalidInputError: a filtered set contains rows that are not among `train`.
@@ -105,7 +105,7 @@ def unseen_adversary(
 
 
 def _sets(train: Examples, kept: Mapping[str, np.ndarray], seed: int) -> Iterator[tuple[str, str | None, np.ndarray]]:
-    """Yield each set of rows: its name, representation and row positions in `train`."""
+    """Yield the name, the representation and the row positions (in `train`) of each set of rows."""
     yield "full", None, np.arange(len(train))
     for number, (representation, row_ids) in enumerate(kept.items()):
         inside = np.isin(train.row_ids, row_ids)

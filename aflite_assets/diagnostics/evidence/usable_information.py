@@ -30,21 +30,22 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
     The source is Ethayarajh, Choi, Swayamdipta 2022, section 3. For p(y | no input), the paper trains a second model on
     empty inputs. Here p(y | no input) is the share of the label y among the train rows.
 
-    A model without input can predict only one distribution, and the label shares have the least cross-entropy on the
-    train rows. The label shares are therefore the infimum in the paper's definition 1. Training a model with a free
-    intercept per class would give the same shares, apart from noise of the optimiser.
+    A model without input predicts the same distribution for every row, and the label shares have the least
+    cross-entropy on the train rows. As the best such distribution, the label shares are the infimum in the paper's
+    definition 1. Training a model with a free intercept per class would give the same shares, apart from noise of the
+    optimiser.
 
     Args:
         label_probability: the model's probability of each row's own label, in [0, 1]; a float32 value of 0 is replaced
             by the smallest normal number, 2**-126.
         labels: class numbers, int64.
-        shares: each class's share of the train rows.
+        shares: the share of each class among the train rows.
 
     Returns:
         float64, one per row; NaN for a class without train rows.
 
     Raises:
-        InvalidInputError: the lengths differ, or a number is not a probability.
+        InvalidInputError: `label_probability` and `labels` have different lengths, or a value is not a probability.
     """
     if len(label_probability) != len(labels):
         raise InvalidInputError(
@@ -68,8 +69,8 @@ def mean_information(
     """Compute the mean pointwise V-information of the kept and of the removed rows, by class.
 
     Args:
-        values: for each evaluator and test set, the rows' pointwise V-information (float; NaN is left out), labels
-            (int64) and whether the rows were kept (bool).
+        values: three arrays for each pair (evaluator, test set), with one entry per row. The arrays contain the
+            pointwise V-information (float; NaN is left out), the label (int64), and a bool, True if the row was kept.
         label_names: the classes' names.
 
     Returns:

@@ -6,11 +6,12 @@ the label. Then
 
     z = (p - p0) / sqrt(p0 (1 - p0) / n)
 
-The paper sets p0 = 1 / classes. Here p0 is the label's share in the given set of rows, which is 1 / classes for
-balanced data. On other data, p0 = 1 / classes would make many words significant because of the class sizes alone.
+The paper sets p0 = 1 / classes. Here p0 is the label's share in the given set of rows, which equals 1 / classes for
+balanced data. On imbalanced data, p0 = 1 / classes would make many words significant because of the class sizes alone.
 
-The statistic z grows with the square root of n, so z is smaller in any smaller set. The effect of filtering is
-therefore compared with random sets that have as many rows of each class as were kept. The paper has no random sets.
+The statistic z grows with the square root of n, so it is usually smaller in a smaller set. To show the effect of
+filtering alone, the kept set is compared with random sets that have the same number of rows of each class. The paper
+does not use random sets.
 """
 
 from array import array
@@ -47,7 +48,7 @@ class AmongDraws:
 
     @property
     def drop(self) -> float:
-        """Return the drop that fewer rows do not explain: the random sets' mean minus the kept set's value."""
+        """Return the drop that the smaller size does not explain: the random sets' mean minus the kept set's value."""
         return self.mean - self.kept
 
     @property
@@ -63,16 +64,14 @@ class AmongDraws:
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Occurrences of words in rows: word `words[i]` occurs in row `rows[i]`; no pair is repeated."""
+    """Occurrences of words in rows: word `words[i]` occurs in row `rows[i]`; each pair is listed once."""
 
     vocabulary: list[tuple[str, str]]
     words: np.ndarray
     rows: np.ndarray
 
     def in_rows(self, least: int) -> "Occurrences":
-        """Return the occurrences of the words that at least this many rows contain; words are renumbered in the same
-        order.
-        """
+        """Return the occurrences of words that at least `least` rows contain; words are renumbered in order."""
         often = np.bincount(self.words, minlength=len(self.vocabulary)) >= least
         stays = often[self.words]
         vocabulary = [word for word, frequent in zip(self.vocabulary, often.tolist(), strict=True) if frequent]
@@ -81,9 +80,9 @@ class Occurrences:
 
 @dataclass(frozen=True)
 class WordScores:
-    """Statistics of one set of rows.
+    """Statistics of the tested words in one set of rows.
 
-    The statistics are the rows per tested word and class, p0 per class, and z per tested word and class.
+    `counts`: number of rows per word and class. `expected`: p0 per class. `z`: the statistic z per word and class.
     """
 
     counts: np.ndarray
@@ -100,21 +99,24 @@ class WordArtifacts:
     - `label`, `label_name`, `column` ("text" or "text_pair") and `word` (untrusted: escape it);
     - `rank`: rank by z in the full set, from 1;
     - `rows_full`, `rows_random` (mean) and `rows_kept`: numbers of rows with the word;
-    - `share_full` and `share_kept`: p, null without rows;
+    - `share_full` and `share_kept`: p, or null if no row contains the word;
     - `expected_full` and `expected_kept`: p0 (the random sets have the kept set's p0);
-    - `z_full`, `z_random` (mean), `random_deviation` (of z over the random sets) and `z_kept` (null without rows);
+    - `z_full`, `z_random` (mean), `random_deviation` (of z over the random sets) and `z_kept` (null if no kept row
+        contains the word);
     - `drop_beyond_random`: `z_random` minus `z_kept`.
 
     A word without rows counts as z = 0 in `z_random` and `drop_beyond_random`, because it predicts nothing. `z_random`
     and `drop_beyond_random` are null if none or all of the kept rows belong to the class.
 
-    `over_line`: numbers of words with z above `line`, per class. The columns are `label`, `label_name`, `words_full`,
-    `words_random` (mean), `random_deviation`, `random_least`, `random_most`, `words_kept` and `drop_beyond_random`. The
-    table's last row, with null `label`, is the sum over classes, which is also stored in `words_over_line`.
+    `over_line`: a table of the number of words with z above `line`, per class. The columns are `label`, `label_name`,
+    `words_full`, `words_random` (mean), `random_deviation`, `random_least`, `random_most`, `words_kept` and
+    `drop_beyond_random`. The table's last row, with null `label`, is the sum over classes, which is also stored in
+    `words_over_line`.
 
-    `mean_z`: the mean z of the listed words with `z_full` above `line` and with a `z_random`; None if there are no such
-    words. `line`: the value of z that no word exceeds by chance, at the given significance over all `tests`. `tests`:
-    number of tested words times labels. All sets have the same number of tests, so their counts can be compared.
+    `mean_z`: the mean z of the listed words whose `z_full` is above `line` and whose `z_random` is not null; None if
+    there are no such words. `line`: the value of z that no word exceeds by chance, at the significance level of all
+    `tests` together. `tests`: number of tested words times labels. All sets have the same number of tests, so their
+    counts can be compared.
     """
 
     words: pa.Table
@@ -165,7 +167,7 @@ _OVER_LINE = pa.schema(
 
 @dataclass(frozen=True)
 class _Listed:
-    """The listed words, as an array (words x 3): number of the tested word, label, and rank."""
+    """The top words of each label, as an array (words x 3): number of the tested word, label, and rank."""
 
     places: np.ndarray
 
@@ -184,10 +186,10 @@ class _Listed:
 
 @dataclass(frozen=True)
 class _Draws:
-    """Numbers stored for each random set.
+    """Statistics of the random sets.
 
-    The numbers are z and rows of each listed word (draws x words), and the number of words over the line per class
-    (draws x classes).
+    `z` and `rows`: z and number of rows of each listed word (draws x words). `over_line`: number of words with z above
+    the line, per class (draws x classes).
     """
 
     z: np.ndarray
@@ -214,15 +216,17 @@ def word_artifacts(
     Args:
         examples: the full set, with texts; usually the train rows.
         kept: ids of the rows that filtering kept, all in `examples`.
-        seed: seed of the random sets; set i is drawn from (seed, i).
+        seed: seed of the random sets; set i is drawn with the seed (seed, i).
         draws: number of random sets, at least 2.
         top: number of words listed per label.
-        min_rows: words in fewer rows of the full set are not tested, because z is not normally distributed for them.
-        significance: probability, in (0, 1), that any word exceeds the line if no word is informative (one-sided,
-            Bonferroni over `tests`).
+        min_rows: words that occur in fewer rows of the full set are not tested, because their z is not normally
+            distributed.
+        significance: probability, in (0, 1), that at least one word exceeds the line although no word is informative
+            (one-sided, Bonferroni over `tests`).
 
     Raises:
-        InvalidInputError: the rows have no texts, `kept` contains other rows, or a setting is out of its range.
+        InvalidInputError: the rows have no texts, `kept` contains rows outside `examples`, or a setting is out of its
+            range.
     """
     _check(examples, kept, draws, top, min_rows, significance)
     present = occurrences(examples).in_rows(min_rows)
@@ -253,7 +257,7 @@ def word_artifacts(
 
 
 def _top_words(full: WordScores, top: int) -> _Listed:
-    """Return the words with the highest z for each class; ties are ordered by frequency, the most frequent first."""
+    """Return the words with the highest z for each class; of two words with equal z, the more frequent comes first."""
     rows = full.counts.sum(axis=1)
     places = [np.empty((0, 3), dtype=np.int64)]
     for label, scores in enumerate(full.z.T):
@@ -293,9 +297,9 @@ def _draws(
 
 
 def _mean_z(full: WordScores, left: WordScores, random: _Draws, listed: _Listed, line: float) -> AmongDraws | None:
-    """Return the mean z of the listed words with z above the line in the full set.
+    """Return the mean z of the listed words whose z is above the line in the full set.
 
-    A class is ignored if none or all of the kept rows belong to it.
+    A class is ignored if no kept row or every kept row belongs to the class.
     """
     before, kept = listed.z(full), listed.z(left)
     chosen = (before > line) & ~np.isnan(kept)

@@ -1,4 +1,4 @@
-"""Properties of rows that are artefacts by nature. The verdict on a dataset and the scan for cues share this list.
+"""Properties of rows that are artefacts by nature: a list for the verdict on a dataset and for the scan for cues.
 
 An artefact by nature is not part of any task, whatever the dataset. Examples are how a text is typed, how a file is
 stored, or where a row is in the file. Properties that may belong to a task (words, lengths, measured columns) are only
@@ -26,9 +26,7 @@ ARTEFACTS = frozenset(
 
 
 def reason_of(kind: str, *, declared: bool = False) -> Reason | None:
-    """Return the reason why properties of this kind are not part of the task, or None if such properties may be part of
-    it.
-    """
+    """Return the reason why properties of a kind are not part of the task, or None if they may be part of the task."""
     if declared:
         return "declared"
     return "artefact" if kind in ARTEFACTS else None

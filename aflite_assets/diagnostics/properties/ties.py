@@ -1,7 +1,7 @@
 """Associations ("ties") between a property and the label: the class that each value of the property points to.
 
-This module also draws sets of rows without the association. The properties of a dataset are listed in `values`. The
-stage `analysis` decides whether models rely on a property.
+This module also draws sets of rows in which the property and the label are not associated. The properties of a dataset
+are listed in `values`. The stage `analysis` decides whether models rely on a property.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Tie:
     `names`: the values that point to a class. `points_to`: the class (int) that each value in `names` points to.
     `p_value`: the p-value of the most significant value, adjusted for all values and classes (Bonferroni).
 
-    `overlap`, in [0, 1]: the largest share of each class's rows that can be kept so that the property has the same
+    `overlap`, in [0, 1]: the largest share of each class's rows that can be kept if the property must have the same
     distribution in all classes. `overlap` is 1 if the property is not associated with any class.
     """
 
@@ -44,15 +44,15 @@ class Tie:
 def learn_tie(values: np.ndarray, labels: np.ndarray, groups: np.ndarray | None = None) -> Tie:
     """Return the association of a property's values with the classes of train rows.
 
-    A value points to the class that is more frequent among its rows than among all rows. The difference must be
-    significant at 5 % over all values and classes together (`label_ties`). Only the `MOST_POINTING` most significant
-    values point to a class.
+    A value points to the class that is most significantly more frequent among rows with the value than among all rows.
+    The difference must be significant at 5 % over all values and classes together (`label_ties`). Only the
+    `MOST_POINTING` most significant values point to a class.
 
     Args:
-        values: per row the value as text, dtype object.
-        labels: per row the class, int64.
-        groups: a code per row, equal for rows of one group, because tests count groups; None if every row is its own
-            group.
+        values: the value of each row as text, dtype object.
+        labels: the class of each row, int64.
+        groups: a code per row, equal for rows of one group, because tests treat groups as units; None if there are no
+            groups.
     """
     from scipy.sparse import csc_array
 
@@ -84,8 +84,8 @@ def independent_rows(
     """Draw rows in which the property has the same distribution in all classes; the class shares do not change.
 
     Let a_kv be the share of value v among the rows of class k. Of the rows with value v in class k, the share min_j
-    a_jv / a_kv is kept. By this rule, each class keeps the share `tie.overlap` of its rows. A fraction `share`, in (0,
-    1], of the rows kept by this rule is drawn. Returns a bool per row.
+    a_jv / a_kv is kept. With this rule, each class keeps the share `tie.overlap` of its rows. The fraction `share`, in
+    (0, 1], of the rows to keep is drawn. Returns a bool per row.
     """
     codes = _codes(values, tie.names)
     shares, classes = _shares(codes, labels), np.unique(labels)
@@ -100,7 +100,7 @@ def independent_rows(
 
 
 def random_rows(labels: np.ndarray, sizes_of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw random rows, as many of each class as `sizes_of` (bool) selects. Returns a bool per row."""
+    """Draw random rows, as many of each class as in `sizes_of` (bool per row); return a bool per row."""
     drawn = np.zeros(len(labels), dtype=bool)
     for label in np.unique(labels[sizes_of]):
         rows = np.flatnonzero(labels == label)
@@ -115,7 +115,7 @@ def _codes(values: np.ndarray, names: Sequence[str]) -> np.ndarray:
 
 
 def _shares(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return, for each class, the share of its rows with each code, as an array (classes, codes)."""
+    """Return an array (classes, codes) with the share of each class's rows that have each code."""
     _, classes = np.unique(labels, return_inverse=True)
     counts = np.zeros((int(classes.max()) + 1, int(codes.max()) + 1))
     np.add.at(counts, (classes, codes), 1)

@@ -31,10 +31,10 @@ class Property:
     `kind`: attribute, length, word, topic word, column, or the kind of a cue that the scan found. In datasets with a
     single text per row, words are topic words, because a word may name the topic of the text.
 
-    `name`: name of the attribute, length, column or cue. For words, `name` is the text column and `word` is the word.
-    `read`: a function that returns each row's value, given the name of a set of rows. `reason`: why the property is not
-    part of the task, or None if this is not known. `edges`: edges of the bins for numeric values, or None if the values
-    are names.
+    `name`: name of the attribute, length, column or cue; for a word, name of the text column. `word`: the word, or "".
+    `read`: a function that gets rows and the name of their set, and returns each row's value. `reason`: why the
+    property is not part of the task, or None if the property may be part of the task. `edges`: edges of the bins for
+    numeric values, or None if the values are names.
     """
 
     kind: str
@@ -60,8 +60,8 @@ def properties_of(
     `irrelevant`: names of attributes and columns that the dataset's YAML file declares not to be part of the task.
     `feature_names`: names of the feature columns, in order; by default "column 0" and so on.
 
-    A feature column is a property only if it is in `irrelevant` or is an identifier; other columns are the task's own
-    input. For each text column, only the word that is most associated with a class is a property.
+    A feature column is a property only if the column is in `irrelevant` or is an identifier. All other feature columns
+    are the task's own input. For each text column, only the word that is most associated with a class is a property.
     """
     declared = frozenset(irrelevant)
     found = [*_attributes(train, declared), *_columns(train, declared, feature_names)]

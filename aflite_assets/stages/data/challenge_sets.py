@@ -56,7 +56,7 @@ class ChallengeSetsSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key, including, for multiple choice, `LINKS_VERSION`."""
+        """Return the JSON values for the result's key; for multiple choice, the key includes `LINKS_VERSION`."""
         linked = any(one.source.format in CHOICE_FORMATS for one in spec.challenge_sets.values())
         of_questions: dict[str, object] = {"links": LINKS_VERSION} if linked else {}
         return super().as_json(spec) | of_questions

@@ -65,7 +65,7 @@ class RawDatasetSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key, including, for multiple choice, `LINKS_VERSION`."""
+        """Return the JSON values for the result's key; for multiple choice, the key includes `LINKS_VERSION`."""
         of_questions: dict[str, object] = {"links": LINKS_VERSION} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 

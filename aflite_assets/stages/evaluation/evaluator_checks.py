@@ -59,8 +59,9 @@ def check_evaluators(
     """Yield the outcomes of all checks of the grid; for multiple choice, accuracy is by question.
 
     Evaluators that see only one text of a pair, or that were fine-tuned on challenge sets, need not be better than
-    always predicting the largest class. The check `all_cells_done` covers all cells. Every other check ignores cells
-    that only the tables of forgettable rows show, and train sets that equal another train set.
+    always predicting the largest class. The check `all_cells_done` covers all cells. All checks except `all_cells_done`
+    ignore cells that only the tables of forgettable rows show. They also ignore train sets that equal another train
+    set.
 
     Raises:
         DataError: the predictions do not match the rows, or the published challenge sets do not match the settings.

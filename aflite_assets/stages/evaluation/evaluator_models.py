@@ -188,7 +188,7 @@ class _Training:
         """Return the names of all base trainings.
 
         A base training may have several names. The list contains the first name of every base training, followed by all
-        names.
+        names of all base trainings.
         """
         firsts: dict[str, str] = {}
         for base in self.plans.base_trainings.values():

@@ -247,7 +247,7 @@ class _Trainings:
     def margins(self, training: WeakTraining) -> dict[str, dict[str, float]]:
         """Return a training run's margin over always predicting the largest class, by split; return {} for evaluators.
 
-        Training runs of evaluators store no predictions here, so they have no margins.
+        In this stage, training runs of evaluators store no predictions, so they have no margins.
         """
         if training.evaluator is not None:
             return {}
@@ -415,7 +415,8 @@ def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequ
 def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bool) -> np.ndarray:
     """Return, in ascending order, the ids of rows whose label had the lowest probability in the last epoch.
 
-    The number of rows is the same as in `counted.taken`, also for each class if `balance` is True.
+    The number of rows is the same as in `counted.taken`. If `balance` is True, the number of rows per class is also the
+    same.
     """
     order = np.argsort(counted.last, kind="stable")
     if not balance:

@@ -119,8 +119,8 @@ def grid_of(
 ) -> list[GridCell]:
     """Return all cells of the grid, ordered by evaluator, seed and train set.
 
-    `train_sets`: the train sets for each seed. `full_alone`: evaluators that are trained on `full` only. These
-    evaluators continue training on forgettable rows, which may include rows that a filter removed.
+    `train_sets`: the train sets for each seed. `full_alone`: evaluators that are trained on `full` only. Evaluators in
+    `full_alone` continue training on forgettable rows, which may include rows that a filter removed.
     """
     return [
         GridCell(evaluator, train_set, seed)

@@ -160,9 +160,9 @@ In a dataset of single texts, such words may be the topic itself.
 def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Property, ...]:
     """Return the cues of the scan that models may rely on, as properties with the values `yes` and `no`.
 
-    Cues that a stronger cue explains are left out, as are cues that models do not see. In a large dataset, the value is
-    `not scanned` for rows that the scan did not read. `pairs`: True if each row is a pair of texts; cues that consist
-    of a group of words are included only in this case.
+    Cues that a stronger cue explains, and cues that models do not see, are left out. In a large dataset, the value is
+    `not scanned` for rows that the scan did not read. `pairs`: True if each row is a pair of texts. Cues that consist
+    of a group of words are included only if `pairs` is True.
     """
     left_out = _COVERED | UNSEEN if pairs else _COVERED | UNSEEN | {_GROUP}
     carried, rows = (pq.read_table(scanned.file(f"{name}.parquet")) for name in ("cue_rows", "scanned_rows"))
@@ -208,10 +208,10 @@ def candidates(
 def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[TiedProperty, ...]:
     """Return at most `MOST_CANDIDATES` properties that are significantly associated with the label (Holm, 5 %).
 
-    Declared properties come first, then artefacts, then all other properties. Within each of these three groups, strong
-    associations come first. At most one property is taken per kind in `_ONE_OF_KIND`. If several properties point to
-    the same class on nearly all rows, only the first property is taken. `tied`: each property with its values on train
-    rows (text) and its association with the label.
+    Declared properties come first, then artefacts, then all other properties. Among declared properties, among
+    artefacts and among other properties, strong associations come first. At most one property is taken per kind in
+    `_ONE_OF_KIND`. If several properties point to the same class on nearly all rows, only the first property is taken.
+    `tied`: each property with its values on train rows (text) and its association with the label.
     """
     adjusted = holm([tie.p_value for *_, tie in tied])
     sure = [(*one, p) for one, p in zip(tied, adjusted, strict=True) if p <= 0.05 and 1 - one[2].overlap >= LEAST_TIE]

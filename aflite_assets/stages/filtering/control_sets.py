@@ -53,7 +53,7 @@ class ControlSetsSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key, including, for multiple choice, the drawing code's version."""
+        """Return the JSON values for the result's key; for multiple choice, add the version of the drawing code."""
         of_questions: dict[str, object] = {"questions": "2"} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 
@@ -234,7 +234,7 @@ def _earlier_controls(
 ) -> list[ControlSet]:
     """Return the train sets of the earlier filter sizes in `train_sets`, and random sets of the same sizes.
 
-    The train set of an earlier size has the rows that remained when the filter reached this size.
+    The train set of an earlier size has the rows that remained when the filter reached that size.
     """
     made = []
     kinds = question_kinds(train, subset=None) if by_question else None
@@ -302,9 +302,9 @@ def _single_pass(
 ) -> list[ControlSet]:
     """Remove the rows with the highest scores at once, and return the remaining rows as control sets (ICML 4.2).
 
-    The number of remaining train rows equals the size of the filtered set. In every other split in `splits`, rows are
-    removed by the same rule. If `groups` is given, a group is removed as a whole, so slightly more train rows may
-    remain.
+    The number of remaining train rows equals the size of the filtered set. In every other split of `splits`, the rule
+    that removes train rows is applied with the same cutoff. If `groups` is given, a group is removed as a whole, so
+    slightly more train rows may remain.
     """
     split_of, row_ids = rows["split"].to_numpy(zero_copy_only=False), rows["row_id"].to_numpy()
     train = np.flatnonzero(split_of == "train")

@@ -189,8 +189,8 @@ class FilterInputs:
         """Return a function that tests whether the first iteration's classifiers learnt more than the class shares.
 
         The report's verdict uses the same test (`rules.bias_excess`). The test uses only rows on which classifiers are
-        trained. If permuting labels by group leaves nearly all labels unchanged, the test is impossible and the
-        function returns True.
+        trained. If permuting labels by group leaves nearly all labels unchanged, no test is possible, and the function
+        returns True.
         """
         pool, groups = ~self.score_only, self.groups
 

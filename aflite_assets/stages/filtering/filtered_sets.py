@@ -406,8 +406,8 @@ def _plain(values: object) -> object:
 def _instead(labels: np.ndarray, shares: np.ndarray, given: FilterInputs) -> pa.Table:
     """Return a table of the wrong labels that were predicted most often for each row that entered the filter.
 
-    For each rank, the table has a column of labels and a column of their shares of the row's held-out predictions.
-    Missing labels are null.
+    For each rank, the table has a column of labels and a column of shares; a share is the label's share of the row's
+    held-out predictions. Missing labels are null.
     """
     columns: dict[str, pa.Array | np.ndarray] = {"row_id": given.row_ids}
     for rank in range(labels.shape[1]):

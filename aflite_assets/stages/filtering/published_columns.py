@@ -90,9 +90,9 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
     """Return all rows in the raw table's order, with published column names.
 
     Columns are id, inputs, label and attributes, followed by group, source row, annotators' labels and content hash if
-    they exist. Source rows (int64) are numbered from 0 in each split of the source. `source_rows`: the number of rows
-    per split, in the source's order. The id is the id in the source. If the source has no ids, the id consists of split
-    and source row, such as "train-17".
+    they exist. The column of source rows (int64) numbers the rows of each split of the source from 0. `source_rows`:
+    the number of rows per split, in the source's order. Ids are taken from the source. If the source has no ids, an id
+    consists of split and source row, such as "train-17".
     """
     table, own = raw.table, names.own
     splits, numbers = source_rows_of(raw.row_ids, source_rows)

@@ -14,8 +14,8 @@ class QuestionKinds:
     """The questions of multiple-choice rows, and two descriptions of each question's kind (`sizes` and `alike`).
 
     `of_row` (int64): the question number of each row. `sizes` and `alike` have one entry per question. `sizes`: the
-    numbers of right and of wrong answers. `alike`: the two numbers in `sizes`, the question's subset of the data, and a
-    sign that tells if the right answers are longer or shorter than the wrong answers.
+    numbers of right and of wrong answers. `alike`: the two numbers in `sizes`, the question's subset of the data, and
+    the sign of the difference in mean length between right and wrong answers.
     """
 
     row_ids: np.ndarray

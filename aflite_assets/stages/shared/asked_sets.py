@@ -125,8 +125,8 @@ def test_sets(
 
     Missing challenge sets are left out. Splits in `unreported`, which are used for early stopping, are left out too. If
     evaluators were fine-tuned on a set, the notes on the set say so. Raises DataError if the names of the published
-    challenge sets differ from the names in the spec. Raises DataError if a published set no longer fits its `map` in
-    the spec.
+    challenge sets differ from the names in the spec. Raises DataError if a published challenge set no longer fits its
+    `map` in the spec.
     """
     published = read_challenge_sets(challenges)
     known = sorted({*published.sets, *published.missing})

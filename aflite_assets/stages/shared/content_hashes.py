@@ -61,7 +61,7 @@ class FieldContents:
         return contents
 
     def files(self, fields: Iterable[str]) -> dict[str, tuple[HashedFile, ...]]:
-        """Return the hashed files of each field in `fields`; call `of` with the fields first."""
+        """Return the hashed files of each field in `fields`; before this call, `of` must have hashed the fields."""
         return {field: self._files[field] for field in fields if self._files.get(field)}
 
     def check_unchanged(self, fields: Iterable[str]) -> None:

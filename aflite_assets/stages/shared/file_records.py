@@ -1,7 +1,7 @@
 """Records of the source files that a result was made from, stored with the result's key.
 
-With the records, a message can name the source file that changed. `content_hashes` determines which files a key covers,
-and `refresh` reports later changes of these files.
+Messages use these records to name a source file that changed. `content_hashes` determines which files a key covers, and
+`refresh` reports later changes of these files.
 """
 
 import hashlib

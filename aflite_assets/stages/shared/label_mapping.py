@@ -42,8 +42,8 @@ def label_mapping(
 
     Raises:
         DataError: without `map`, the set has a label that the dataset lacks. A DataError is also raised if `map` lacks
-            a label of the dataset or contains an unknown label. Finally, a DataError is raised if rows of the set have
-            a label to which no label is mapped.
+            a label of the dataset or contains an unknown label. A DataError is also raised if rows of the set have a
+            label to which no label of the dataset is mapped.
     """
     where, own = f"challenge set {name!r}", examples.label_names
     given: Mapping[str, str | None] = {label: label for label in own} if challenge.map is None else challenge.map
@@ -99,9 +99,8 @@ def _check_reachable(where: str, reached: Collection[str | None], examples: Exam
     for number, label in enumerate(examples.label_names):
         if rows[number] and label not in reached:
             raise DataError(
-                f"{where} has {rows[number]} of {len(examples)} rows with label {label!r}, to which no label of the "
-                "dataset is mapped, so no prediction for these rows could be right; map a label to it in `map`, or "
-                "add it to `unlabelled` to drop these rows"
+                f"in {where}, {rows[number]} of {len(examples)} rows have the label {label!r}, but no label of the "
+                "dataset is mapped to it; map a label to it in `map`, or add it to `unlabelled` to drop these rows"
             )
 
 

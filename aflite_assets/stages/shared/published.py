@@ -331,9 +331,9 @@ def first_scores(part: PublishedResult) -> pa.Table:
 def predicted_instead(part: PublishedResult) -> pa.Table | None:
     """Return the wrong labels predicted most often for each row in the last iteration that scored the row.
 
-    The columns are row_id, label_1, share_1, label_2, share_2, label_3 and share_3. Each share is a share of the row's
-    held-out predictions. The label and share of a rank are null if fewer labels were predicted. Return None if there
-    were too many rows and classes to count the predictions.
+    The columns are row_id, label_1, share_1, label_2, share_2, label_3 and share_3. `share_<rank>` is the share of the
+    row's held-out predictions that equal `label_<rank>`. The label and share of a rank are null if fewer labels were
+    predicted. Return None if there were too many rows and classes to count the predictions.
     """
     path = part.path / PREDICTED_INSTEAD
     return pq.read_table(path) if path.is_file() else None

@@ -128,8 +128,8 @@ def earlier_sets_note(controls: PublishedResult) -> Iterator[str]:
 def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
     """Return the train sets of earlier sizes that equal the filter's whole input, as pairs (representation, train set).
 
-    A comparison of two such sets would be meaningless. It would also make significant results less likely, because
-    Holm's correction depends on the number of comparisons.
+    A comparison of two train sets that both equal the filter's input would be meaningless. Each additional comparison
+    also makes significant results less likely, because of Holm's correction.
     """
     return frozenset(
         (representation, f"{kind}_{name}")

@@ -19,8 +19,8 @@ def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Ar
     The weight is 1 if the label's probability equals the class share, so the features say nothing about the label. The
     weight is smaller if the features reveal the label, and larger if the features point to another label.
 
-    Suppose that the probabilities are right and positive, and that no weight is clipped. The mean weight is then 1, and
-    the weighted class shares equal the class shares. The labels of the weighted rows are independent of the
+    If the probabilities are right and positive and no weight is clipped, the mean weight is 1 and weighting does not
+    change the class shares. Under these conditions, the labels of the weighted rows are also independent of the
     classifiers' input.
 
     The method is reweighing (Kamiran and Calders 2012), with probabilities from classifiers in place of shares within

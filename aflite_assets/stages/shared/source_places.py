@@ -26,7 +26,7 @@ class RowPlaces:
     """A callable that returns the place of each row; it reads the source's files on its first call.
 
     `source_rows`: number of the source's rows per split, in the source's order. `content`: the source's content hash at
-    the time when the dataset was read. Files that have changed since this time are not read.
+    the time when the dataset was read. Files that have changed since the dataset was read are not read again.
     """
 
     def __init__(self, source: SourceSpec, source_rows: Mapping[str, int], content: Mapping[str, object]) -> None:

@@ -140,7 +140,7 @@ def _sliced_again(
 ) -> tuple[np.ndarray, float | None]:
     """Repeat an iteration's removal, limited to `room` train rows; return a mask of removed rows, and the cutoff.
 
-    Only rows that the original iteration removed have a score, so no other row can be removed.
+    Only rows that the original iteration removed have a score, so the repeated iteration can remove no other row.
     """
     from aflite_assets.algorithm import selection as select  # loads torch
 

@@ -57,7 +57,8 @@ def _learnt_nothing(facts: WeakModelFacts) -> str | None:
     """Return a sentence if the model is not more accurate than always predicting the largest class of a split.
 
     The model passes if, on at least one split, its accuracy is significantly higher than the share of the largest
-    class. If there are no confidence intervals, a higher accuracy is enough.
+    class. If there are no confidence intervals, the model passes if its accuracy is higher than the share of the
+    largest class.
     """
     if facts.margins:
         return _at_chance(facts)

@@ -33,8 +33,8 @@ def measure_text_lengths(
 ) -> dict[str, TextLengths]:
     """Return the text lengths for each model; models with the same tokenizer share one count.
 
-    If there are more than `most_rows` rows, a random sample of `most_rows` rows is measured, drawn with `seed`. Call
-    `check_model` for every model first.
+    If there are more than `most_rows` rows, a random sample of `most_rows` rows is measured, drawn with `seed`. Before
+    this function is called, `check_model` must have accepted every model.
     """
     rows = np.arange(len(examples))
     if len(rows) > most_rows:
@@ -53,7 +53,7 @@ def measure_text_lengths(
 def token_counts(settings: TextModelSpec, examples: Examples) -> np.ndarray:
     """Return the number of tokens per row (int64), by the model's tokenizer on the columns that the model reads.
 
-    Texts are not truncated. Call `check_model` for the model first.
+    Texts are not truncated. Before this function is called, `check_model` must have accepted the model.
     """
     from aflite_assets.models.global_state import quiet_libraries
     from aflite_assets.models.text.inputs import TOKENIZED_AT_ONCE, text_columns

@@ -85,9 +85,9 @@ class WarmupSplitInputs(StageInputs):
 def run(
     settings: WarmupSplitSettings, inputs: WarmupSplitInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Check every model and size against the data, and draw the warm-up rows, stratified by label.
+    """Check every model and size against the data, and draw the warm-up rows.
 
-    Groups are not split.
+    The draw is stratified by label and does not split groups.
 
     With `warmup.size: auto`, encoders are trained on samples of growing size, and one sample is chosen by the learning
     curves. If the dataset's YAML file requests a sample of the train rows, only rows of this sample are drawn.
@@ -220,8 +220,8 @@ def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict
 def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
     """Raise a DataError if later stages would fail with these warm-up rows.
 
-    They would fail if the warm-up rows or the remaining rows have only one class. They would also fail if the filter's
-    sizes are impossible, or if groups are too large.
+    Later stages would fail if the warm-up rows or the remaining rows have only one class. Later stages would also fail
+    if the filter's sizes are impossible, or if groups are too large.
     """
     drawn = raw.select(warmup)
     if needed and len(np.unique(drawn.labels)) < 2:

@@ -128,7 +128,7 @@ def test_a_check_run_alone_needs_a_dataset(instance: dg.DagsterInstance) -> None
     assert not result.success
     failure = result.failure_data_for_node("table")
     assert failure is not None
-    assert "materialise `table` for the dataset to run the checks" in str(failure)
+    assert "to run the checks, materialise `table` for the dataset" in str(failure)
 
 
 def test_the_asset_is_what_a_plain_one_would_be() -> None:

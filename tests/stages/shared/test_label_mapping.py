@@ -97,7 +97,7 @@ def test_a_map_says_what_counts_as_what(mapping: dict[str, str | None], numbers:
         ),
         (
             {"entailment": "yes", "neutral": None, "contradiction": None},
-            "challenge set 'hans' has 1 of 2 rows with label 'no', to which no label of the dataset is mapped",
+            "in challenge set 'hans', 1 of 2 rows have the label 'no', but no label of the dataset is mapped to it",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Quality terms of a whole set of rows, of its kept rows, and of random sets of the kept rows' size."""
+"""Quality terms of all rows, of the kept rows, and of random sets with the same number of rows as were kept."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -51,7 +51,8 @@ _Key = tuple[str, str, str | None, str, str]
 class _Counted:
     """The items (words, word sequences, sentences) of all rows.
 
-    Words are also counted by label: `pairs` numbers each pair of a word and a label, and stores both.
+    Words are also counted by label: item i of `pairs` is the word `pair_words[i]` in rows with the label
+    `pair_labels[i]`.
     """
 
     items: TextItems
@@ -66,25 +67,27 @@ def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int
     """Compute the terms of all rows, of the kept rows, and of `draws` random sets of the kept rows' size.
 
     Only sets of the same size can be compared, because most terms depend on the size of the set, even if the rows are
-    drawn at random. The column `before` is computed from all rows, from which the other sets were drawn.
+    drawn at random. The column `before` is computed from all rows, so its terms cannot be compared with the terms of
+    smaller sets.
 
     Args:
         examples: rows with texts, usually the train rows that entered a filter.
         kept: ids of the kept rows, all within `examples`.
-        seed: seed of the random sets; set i is drawn from (seed, i), row by row.
+        seed: seed of the random sets; set i is drawn with the seed (seed, i), and rows are drawn independently of
+            groups.
         draws: number of random sets, at least 1.
 
     Returns:
         A table with one row per term. The columns are `component` (vocabulary, c1, c2, c5, c6), `items` (words,
         bigrams, trigrams, sentences, lengths), `label_name` (null: all rows), `term`, `before`, `random_mean`,
-        `random_least`, `random_most`, `kept`, `beside_random` and `formula`. The numbers are float64. A number is NaN
-        if the term is undefined (see `terms`) on the set or, for `random_*`, on any random set. `beside_random`
-        compares the kept set with the random sets: "over all", "under all" or "among them", or null if a number is
-        missing. Terms of length differences exist only for pairs of texts, and terms within a label only for labels
-        that occur.
+        `random_least`, `random_most`, `kept`, `beside_random` and `formula`. Values of terms are float64. A value is
+        NaN if the term is undefined on the set (see `terms`). The values in `random_*` are NaN if the term is undefined
+        on at least one random set. `beside_random` compares the kept set with the random sets: "over all", "under all"
+        or "among them", or null if a number is missing. Terms of length differences exist only for pairs of texts, and
+        terms within a label only for labels that occur.
 
     Raises:
-        InvalidInputError: the rows have no texts, `kept` contains other rows, or `draws` is less than 1.
+        InvalidInputError: the rows have no texts, `kept` contains rows outside `examples`, or `draws` is less than 1.
     """
     columns = [examples.table[name] for name in ("text", "text_pair") if name in examples.table.column_names]
     chosen = np.isin(examples.row_ids, kept)

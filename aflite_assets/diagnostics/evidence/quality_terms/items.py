@@ -14,7 +14,7 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """All occurrences of one kind of item: in occurrence i, item `numbers[i]` is in row `rows[i]`.
+    """All occurrences of one kind of item: occurrence i is an occurrence of item `numbers[i]` in row `rows[i]`.
 
     `numbers`, in [0, `distinct`), and `rows` are int32 of shape (occurrences,).
     """
@@ -91,10 +91,9 @@ def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
 
 
 def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int]:
-    """Return the numbers assigned to the words and to the sentences, in order, and the counts of distinct words and
-    sentences.
+    """Return word numbers, numbers of words per text, sentence numbers, and the counts of distinct words and sentences.
 
-    Also return the number of words of each text, which is -1 for a missing text.
+    The number of words of a missing text is -1.
     """
     vocabulary: defaultdict[str, int] = defaultdict()
     known: defaultdict[str, int] = defaultdict()
@@ -122,10 +121,10 @@ def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, n
 def _longer(
     shorter: np.ndarray, words: np.ndarray, left: np.ndarray, length: int, vocabulary: int, word_rows: np.ndarray
 ) -> tuple[Items, np.ndarray]:
-    """Return the sequences of `length` words, and the number of the sequence that begins at each position.
+    """Return the sequences of `length` words as items, and the number of the sequence that begins at each position.
 
-    `shorter`: the result for sequences with one word less. `left`: for each position, the number of words from the
-    position to the end of the text.
+    `shorter`: the sequence number at each position, for sequences with one word less. `left`: for each position, the
+    number of words from the position to the end of the text.
     """
     starts = np.flatnonzero(left >= length)
     keys = shorter[starts].astype(np.int64) * vocabulary + words[starts + length - 1]

@@ -91,5 +91,5 @@ def label_spread_term(counts: np.ndarray, items: np.ndarray, labels: int, rows: 
 
 
 def _deviation(values: np.ndarray) -> float:
-    """Return the standard deviation, or NaN with fewer than two values."""
+    """Return the standard deviation, or NaN if there are fewer than two values."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan

@@ -96,7 +96,7 @@ def _by_iteration(rows: pa.Table, scores: Mapping[int, pa.Table]) -> pa.Array:
 
 
 def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
-    """Return, per row, lists of the wrong labels predicted for it and of their shares; rows not in `table` get null."""
+    """Return per row a list of its wrong predictions and a list of their shares, or null for rows not in `table`."""
     found = lines_of(table, row_ids).to_pylist()
     ranks = [name.removeprefix("label_") for name in table.column_names if name.startswith("label_")]
 

@@ -77,7 +77,7 @@ def threshold_curves(
 
     There is one curve per challenge set and evaluator that was trained on `full` and gives probabilities. A challenge
     set has curves only if one of its classes corresponds one to one to a class of the dataset. The thresholds apply to
-    the probability of this class of the dataset.
+    the probability that the evaluator gives to the dataset's class.
     """
     seeds: dict[str, list[int]] = {}
     for cell in cells:
@@ -147,8 +147,8 @@ def read_rankings(
 ) -> dict[str, inputs.RankingPair]:
     """Return pairs of filtered sets that have the same representation but were made with different rankings.
 
-    Each pair is compared by the rows kept at the end, and by the rows that remained at each earlier size that both
-    filters reached.
+    The two sets of a pair are compared by the rows kept at the end. They are also compared by the rows that remained at
+    each earlier size that both filters reached.
     """
     by_name = {one.representation: one for one in filtered}
     pairs = [(by_name[published.representation_of(filtered_sets, name)], one) for name, one in by_name.items()]

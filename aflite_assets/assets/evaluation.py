@@ -139,7 +139,8 @@ def analysis(
     """Every number of the report, computed once: scores, differences with intervals, and verdicts, also as tables for
     pandas.
 
-    `tables` is the folder of Parquet files. `docs/analysis.md` describes their columns and how to join them.
+    `tables` is the folder of Parquet files. `docs/analysis.md` describes the columns of the tables and how to join the
+    tables.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     tables = sorted((obtained.result.path / "tables").glob("*.parquet"))

@@ -147,7 +147,7 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) ->
 
 
 def _report_again(context: dg.AssetExecutionContext, result: PublishedResult) -> None:
-    """Report the iterations of a reused result, because this Dagster instance may not have them."""
+    """Report the iterations of a reused result, because the Dagster instance may not have the iterations."""
     progress = Progress(log=context.log.info, on_iteration=lambda report: report_iteration(context, report))
     for name, part in result.parts.items():
         report_iterations(name, part, progress)

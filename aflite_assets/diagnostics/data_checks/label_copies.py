@@ -26,7 +26,7 @@ class LabelCopies:
 
     `agreeing`: for each copy of the label, the number of rows outside train that have the value of their class in
     train. Keys of `agreeing` are the numbers of feature columns, from 0, or "text" and "text_pair". `train_rows`,
-    `other_rows`: number of rows in train and in the other splits.
+    `other_rows`: number of rows in the train split, and in all other splits.
     """
 
     agreeing: Mapping[int | str, int]

@@ -175,8 +175,9 @@ def read_raw(
 
     The conversion applies columns, labels, held-out splits and limits, and drops images that cannot be decoded. If
     `source` is given, it is read instead of the settings' source, for example with a pinned commit. If `first_rows` is
-    given, only about this many rows per split are read from sources that are slow to read. With `first_rows`, classes
-    may be missing, held-out splits get equal parts of the train rows, and any share of the images may be broken.
+    given, only about `first_rows` rows per split are read from sources that are slow to read. With `first_rows`,
+    classes may be missing, held-out splits get equal parts of the train rows, and any share of the images may be
+    broken.
 
     Raises:
         DataError: the source does not match the spec, a split cannot be drawn, or too many images cannot be decoded.

@@ -244,7 +244,7 @@ Examples are "number of words of text" and "difference in words, text_pair less 
 def own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
     """Return the name of a cue or property with the source's column names.
 
-    `kind` and `name` are those of a `Cue` of `bias_evidence` or of a `Candidate` of `leaning_sets`. Names of attributes
+    `kind` and `name`: fields of a `Cue` of `bias_evidence` or of a `Candidate` of `leaning_sets`. Names of attributes
     are already names in the source and are returned unchanged.
     """
     if kind == "attribute":

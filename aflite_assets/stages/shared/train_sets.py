@@ -84,9 +84,10 @@ class FilterRun:
 def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords | None" = None) -> EarlierSet | None:
     """Return the rows that the filter would have kept with a target of exactly `size` train rows.
 
-    The iteration that reached `size` is repeated so that it removes fewer rows, with the same random draws as in a run
-    with this target. If whole groups are removed, a group stays if its removal would leave fewer than `size` rows.
-    Return None if the filter kept more than `size` rows. Return all rows if the filter began with at most `size` rows.
+    The iteration that reached `size` is repeated so that it removes fewer rows. The random draws are the same as in a
+    run with the target `size`. If whole groups are removed, a group stays if its removal would leave fewer than `size`
+    rows. Return None if the filter kept more than `size` rows. Return all rows if the filter began with at most `size`
+    rows.
 
     `rows`: the published rows of the filtered set, with the columns row_id, split, removed_in_iteration, predictability
     and held_out_count. Some settings of the filter need another column: `group` if whole groups are removed, `label` if

@@ -67,8 +67,7 @@ def forgettable_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train rows that weak models forget or never learn, and other rows for comparison; there are no rows unless
-    `forgettables` is set.
+    """Train rows that weak models forget or never learn, and other train rows for comparison, if `forgettables` is set.
 
     Evaluators of kind `fine_tuned` can be trained on the forgettable rows after `full`, if one of their stages sets
     `forgettables`.

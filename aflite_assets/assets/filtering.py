@@ -160,7 +160,7 @@ def control_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train sets as large as the filtered set that are chosen without the filter: at random, or in a single pass."""
+    """Train sets of the filtered set's size that are chosen without the filter: at random, or in a single pass."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     metadata = {

@@ -72,9 +72,7 @@ def _log_chance(labels: np.ndarray, columns: int) -> float:
 
 
 def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dict[int, dict[int, float]]:
-    """Return the columns of a matrix that are copies of the labels in the given `rows` (bool), and each class's
-    value.
-    """
+    """Return the columns of a matrix that are copies of the labels in `rows` (bool), with each class's value."""
     classes, first, counts = np.unique(labels[rows], return_index=True, return_counts=True)
     if (counts > 1).sum() < 2:
         return {}

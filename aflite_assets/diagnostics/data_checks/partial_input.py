@@ -77,7 +77,7 @@ def text_only_accuracy(
     At most `most_rows` rows are used, drawn with `seed`; all rows with the same text are drawn together. Only the first
     2,000 characters of each text are used. The model is a partial-input baseline as in Poliak et al. (*SEM 2018).
 
-    If each premise has one hypothesis per label, the accuracy of the premise alone with random folds is below chance.
+    With random folds, the accuracy of the premise alone is below chance if each premise has one hypothesis per label.
     With random folds, other rows of the premise, which have other labels, are among the training rows.
 
     Returns:

@@ -132,7 +132,7 @@ def _save_fine_tune(
     tested: list[str],
     context: StageContext,
 ) -> FineTuneFacts:
-    """Save the rows of a set on which evaluators are trained, except rows that also occur in a test set.
+    """Save a challenge set's rows for training evaluators, without rows that also occur in a test set.
 
     The test sets are the dataset's splits other than train, and the challenge sets in `tested`.
     """

@@ -103,7 +103,7 @@ def run(
 ) -> dict[str, object]:
     """Choose candidate properties from the rows of `full`, and draw train sets for each property.
 
-    There are no candidates if the dataset has no suitable evaluator, or if it is multiple choice.
+    There are no candidates if the dataset is multiple choice, or if no evaluator is suitable.
     """
     raw = load_examples(inputs.raw_dataset.path)
     sample = read_train_sample(inputs.train_sample)
@@ -228,8 +228,8 @@ def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[Ti
 def _alike(one: TiedProperty, other: TiedProperty) -> bool:
     """Return True if two properties are so similar that only one of them may be a candidate.
 
-    Two properties are similar if they have the same kind and the kind is in `_ONE_OF_KIND`. They are also similar if
-    they point to the same class on nearly all rows.
+    Two properties are similar if they have the same kind and the kind is in `_ONE_OF_KIND`. Two properties are also
+    similar if they point to the same class on nearly all rows.
     """
     if one.of.kind == other.of.kind and one.of.kind in _ONE_OF_KIND:
         return True

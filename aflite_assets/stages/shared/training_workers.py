@@ -154,7 +154,7 @@ class LocalWorkers:
         """Call `function` for every item and return the results in order.
 
         `function` calls `train`. There are as many threads as workers. If the call is interrupted, the worker processes
-        are ended at once.
+        are ended immediately.
         """
         left = deque(items)
         answers = []

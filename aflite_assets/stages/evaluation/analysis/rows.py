@@ -110,8 +110,8 @@ def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
 def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: ColumnsSpec) -> SourceRows:
     """Return the position of each row of the raw table in the source from which the table was made.
 
-    File and line are null if the source has no files of rows. They are also null if a file was changed after the raw
-    table was made.
+    File and line are null if the source has no files of rows. File and line are also null if a file was changed after
+    the raw table was made.
     """
     made_from = raw_result.manifest["made_from"]["fields"]
     source = source_of(raw_result)

@@ -67,8 +67,7 @@ def forgettable_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train rows that weak models forget or never learn, and other rows for comparison; there are no rows unless
-    `forgettables` is set.
+    """Train rows that weak models forget or never learn, and other train rows for comparison, if `forgettables` is set.
 
     Evaluators of kind `fine_tuned` can be trained on the forgettable rows after `full`, if one of their stages sets
     `forgettables`.
@@ -139,7 +138,8 @@ def analysis(
     """Every number of the report, computed once: scores, differences with intervals, and verdicts, also as tables for
     pandas.
 
-    `tables` is the folder of Parquet files. `docs/analysis.md` describes their columns and how to join them.
+    `tables` is the folder of Parquet files. `docs/analysis.md` describes the columns of the tables and how to join the
+    tables.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     tables = sorted((obtained.result.path / "tables").glob("*.parquet"))

@@ -147,7 +147,7 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) ->
 
 
 def _report_again(context: dg.AssetExecutionContext, result: PublishedResult) -> None:
-    """Report the iterations of a reused result, because this Dagster instance may not have them."""
+    """Report the iterations of a reused result, because the Dagster instance may not have the iterations."""
     progress = Progress(log=context.log.info, on_iteration=lambda report: report_iteration(context, report))
     for name, part in result.parts.items():
         report_iterations(name, part, progress)
@@ -160,7 +160,7 @@ def control_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train sets as large as the filtered set that are chosen without the filter: at random, or in a single pass."""
+    """Train sets of the filtered set's size that are chosen without the filter: at random, or in a single pass."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     metadata = {

@@ -29,7 +29,7 @@ def warmup_split(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train rows that are used to train the encoders and then never used again.
+    """Train rows that are used to train the encoders and are not used afterwards.
 
     The rows are drawn after all sizes and models are checked. With `warmup.size: auto`, encoders are trained on samples
     of growing size, and one sample is chosen by the learning curves.

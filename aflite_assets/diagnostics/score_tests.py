@@ -36,13 +36,13 @@ def enrichment(
     """Test, for each cue, whether rows with the cue were removed more often than random rows of the same classes.
 
     `signs`, of shape (classes in ascending order, cues): 1 for classes with which the cue is associated, and -1 for
-    other classes (`class_signs`). If `signs` is None, every sign is 1. If a cue predicts the label by itself, rows with
-    the cue are removed in the associated classes, and rows without the cue in the other classes. Without signs, the
-    effects in the associated classes and in the other classes would cancel out.
+    other classes (`class_signs`). If `signs` is None, every sign is 1. If a cue predicts the label by itself, the
+    filter removes rows with the cue in the associated classes. In the other classes, it removes rows without the cue.
+    Without signs, the effects in the associated classes and in the other classes would cancel out.
 
-    The expected number is a sum over classes: for each class, the number of rows with the cue times the share of the
-    class's rows that were removed. The p-value is the larger of two p-values. The first p-value is from the stratified
-    score test with variances between groups of rows (`score_test`).
+    The expected number is a sum over classes. The summand of a class is its number of rows with the cue, times the
+    removed share of the class's rows. The p-value is the larger of two p-values. The first p-value is from the
+    stratified score test with variances between groups of rows (`score_test`).
 
     The second p-value is also valid if only few rows have the cue (Mantel 1963, Journal of the American Statistical
     Association 58:690). The statistic of the second test is z = sum_k s_k (O_k - E_k) / sqrt(sum_k V_k) over classes k.

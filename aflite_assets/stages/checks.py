@@ -35,7 +35,7 @@ def stage_checks(
         results: results by stage name, including every result that the checks read.
 
     Raises:
-        DataError: `result` does not match another result.
+        DataError: `result` does not match a result in `results`.
     """
     checks = stage.checks
     if not checks.asks:

@@ -1,5 +1,7 @@
-"""Execution of stages in a child process; their memory is freed afterwards, and the parent process does not load torch
-or MLflow.
+"""Execution of stages in a child process.
+
+The operating system frees the memory when the child process ends, and the parent process loads neither torch nor
+MLflow.
 
 A run uses one child process for all its stages, because loading the libraries takes longer than most small stages.
 Progress (log lines, iterations) and the outcome (a result or an error) are sent through a pipe. `pipeline` lists the

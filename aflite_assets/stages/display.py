@@ -53,7 +53,7 @@ def result_checks(result: PublishedResult, spec: DatasetSpec, store: ResultStore
 
     Raises:
         StoreError: a result that the checks read is missing.
-        DataError: the dataset's result does not match another result.
+        DataError: the result does not match the dataset's results of other stages.
     """
     stage = STAGES[result.asset]
     results = {name: store.current(name, spec.name) for name in stage.checks.inputs}

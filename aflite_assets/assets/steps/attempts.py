@@ -77,8 +77,9 @@ def found_or_made(
 
 
 def was_cancelled(instance: dg.DagsterInstance, run_id: str) -> bool:
-    """Return True if a person cancelled the run, even if the run's process died before Dagster recorded the end of the
-    run.
+    """Return True if a person cancelled the run.
+
+    The request to cancel counts, because Dagster records no end of a run whose process died.
     """
     asked = {dg.DagsterEventType.RUN_CANCELING, dg.DagsterEventType.RUN_CANCELED}
     return bool(instance.all_logs(run_id, of_type=asked))

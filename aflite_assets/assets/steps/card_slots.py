@@ -1,7 +1,7 @@
 """Slots of Dagster's pool `gpu`; a step claims a slot only when it starts to compute a result on a GPU.
 
-No asset declares the pool, because Dagster would then claim a slot before the asset's step begins. If an asset declared
-the pool, a step that only reuses a result would wait for a slot, even on a machine without a GPU. Later runs could also
+No asset declares the pool, because Dagster would claim a slot before the asset's step begins. If an asset declared the
+pool, a step that only reuses a result would wait for a slot, even on a machine without a GPU. Later runs could also
 overtake a queued run whose first steps all wait for a slot.
 """
 
@@ -26,8 +26,8 @@ _LONGEST_NAP = 0.5
 class PatientSlots(InstanceConcurrencyContext):
     """Claims of slots in Dagster's pools; a waiting claim sleeps between attempts and notices a cancelled run.
 
-    Dagster 1.13's own claims poll without a pause, which keeps a CPU core busy. They notice a cancellation only after
-    they get the slot.
+    Dagster 1.13's own claims poll without a pause, which keeps a CPU core busy. Dagster's own claims notice a
+    cancellation only after they get the slot.
     """
 
     def claim(self, concurrency_key: str, step_key: str, step_priority: int = 0) -> bool:

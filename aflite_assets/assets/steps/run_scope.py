@@ -65,7 +65,7 @@ def dataset_held(
 ) -> Iterator[RunScope]:
     """Hold the dataset's lock for one step, unless the run already holds it.
 
-    Yield the scope of the run, or a scope for this step alone if the executor opened no scope. If the executor opens no
+    Yield the scope of the run or, if the executor opened no scope, a scope for the step alone. If the executor opens no
     scope, runs of the same dataset may alternate step by step.
     """
     scope = _open.get(run_id)

@@ -45,10 +45,10 @@ def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
     """Compare annotators' labels with the rows' labels; return None if no row has an annotator's label.
 
     If a row's label is the majority vote of the same annotators, as in SNLI, each annotator contributed to the label.
-    In this case, the annotators' accuracy is higher than the accuracy of a new annotator. In `mean_accuracy`, each row
-    has the same weight, whatever its number of annotators. In Table 2 of Bowman et al., EMNLP 2015, each annotator's
-    label has the same weight. The paper's accuracy equals `mean_accuracy` if all rows have the same number of
-    annotators.
+    Because of this contribution, the annotators' accuracy is higher than the accuracy of a new annotator. In
+    `mean_accuracy`, each row has the same weight, whatever its number of annotators. In Table 2 of Bowman et al., EMNLP
+    2015, each annotator's label has the same weight. The paper's accuracy equals `mean_accuracy` if all rows have the
+    same number of annotators.
     """
     if "annotator_labels" not in examples.table.column_names:
         return None

@@ -46,8 +46,8 @@ class SourceFacts:
     `places`: a function that maps row ids to printable places in the source, such as "train.csv, line 9".
     `feature_names`: names of the feature columns, or None if the source has none. `column_names`: the source's column
     name for each text column of the raw table. `drop_duplicates`, `drop_between_splits`: True if the dataset's YAML
-    file contains the setting of this name. `drawn_splits`: splits that are drawn from train and do not exist in the
-    source.
+    file contains the setting with the field's name. `drawn_splits`: splits that are drawn from train and do not exist
+    in the source.
 
     `allowed_label_copies`: columns that may be copies of the label according to the YAML file. A feature column is
     named by its number (from 0), and a text column by "text" or "text_pair".

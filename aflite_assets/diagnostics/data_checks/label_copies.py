@@ -26,7 +26,7 @@ class LabelCopies:
 
     `agreeing`: for each copy of the label, the number of rows outside train that have the value of their class in
     train. Keys of `agreeing` are the numbers of feature columns, from 0, or "text" and "text_pair". `train_rows`,
-    `other_rows`: number of rows in train and in the other splits.
+    `other_rows`: number of rows in the train split, and in all other splits.
     """
 
     agreeing: Mapping[int | str, int]
@@ -72,9 +72,7 @@ def _log_chance(labels: np.ndarray, columns: int) -> float:
 
 
 def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dict[int, dict[int, float]]:
-    """Return the columns of a matrix that are copies of the labels in the given `rows` (bool), and each class's
-    value.
-    """
+    """Return the columns of a matrix that are copies of the labels in `rows` (bool), with each class's value."""
     classes, first, counts = np.unique(labels[rows], return_index=True, return_counts=True)
     if (counts > 1).sum() < 2:
         return {}

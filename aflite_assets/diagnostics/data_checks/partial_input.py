@@ -77,8 +77,8 @@ def text_only_accuracy(
     At most `most_rows` rows are used, drawn with `seed`; all rows with the same text are drawn together. Only the first
     2,000 characters of each text are used. The model is a partial-input baseline as in Poliak et al. (*SEM 2018).
 
-    If each premise has one hypothesis per label, the accuracy of the premise alone with random folds is below chance.
-    The reason is that other rows of the same premise have other labels.
+    With random folds, the accuracy of the premise alone is below chance if each premise has one hypothesis per label.
+    With random folds, other rows of the premise, which have other labels, are among the training rows.
 
     Returns:
         The accuracies, or None if there are fewer than five different texts or no words.
@@ -97,7 +97,7 @@ def held_out_right(
 ) -> HeldOutRight | None:
     """Return the sampled rows, and which of them `text_only_accuracy`'s model predicts correctly with grouped folds.
 
-    Return None in the same cases as `text_only_accuracy`.
+    Return None if there are fewer than five different texts, or no words.
     """
     rng = np.random.default_rng(seed)
     sample = _sample(train, column, most_rows, rng)
@@ -143,9 +143,10 @@ def held_out_probabilities(
 ) -> list[np.ndarray]:
     """Predict the probability that each answer text is right (float64) from models trained on other units.
 
-    The model is the same as in `text_only_accuracy`. `right`: bool per text. `units`: the unit of each text, such as
-    its question, numbered from 0 (int64). All texts of a unit are in one fold, and there are at least five units.
-    Returns one array per draw of folds (`draws`), or an empty list if the texts have no words.
+    The model is logistic regression on TF-IDF weights of words and word pairs, as in `text_only_accuracy`. `right`:
+    bool per text. `units`: the unit of each text, such as its question, numbered from 0 (int64). All texts of a unit
+    are in one fold, and there are at least five units. Returns one array per draw of folds (`draws`), or an empty list
+    if the texts have no words.
     """
     matrix = _weights(texts, 2)
     if matrix is None:

@@ -39,9 +39,9 @@ class TrainRepeats:
 
     `same_label`: number of rows with the same input and label as a row of another group. `same_label_ids`: ids of the
     first few rows that `same_label` counts. `conflicting`: number of rows with the same input as a row with another
-    label. `conflicting_inputs`: number of different inputs of the rows that `conflicting` counts. `same_label` and
-    `conflicting` may both count a row. `conflicts`: the row ids of the first few conflicting inputs, one tuple per
-    input, in row order.
+    label. `conflicting_inputs`: number of different inputs of the rows that `conflicting` counts. A row may be counted
+    both in `same_label` and in `conflicting`. `conflicts`: the row ids of the first few conflicting inputs, one tuple
+    per input, in row order.
     """
 
     train_rows: int
@@ -82,7 +82,7 @@ def _image_sha256(image: Mapping[str, Any]) -> bytes:
 
 
 def repeats_across_splits(examples: Examples, codes: np.ndarray) -> RepeatCount:
-    """Count the rows outside train that also occur in train; `codes` are the rows' `input_codes`."""
+    """Count the rows outside train that also occur in train; `codes` is the result of `input_codes`."""
     masks = dict(split_masks(examples.table))
     outside = ~masks.pop("train", np.zeros(len(examples), dtype=bool))
     repeated = outside & np.isin(codes, codes[~outside])
@@ -113,7 +113,7 @@ def groups_across_splits(examples: Examples) -> SharedGroups | None:
 def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
     """Count the train rows with the same input as another train row, separately for equal and different labels.
 
-    `codes` are the rows' `input_codes`.
+    `codes`: the numbers that `input_codes` returns for the rows.
     """
     train = dict(split_masks(examples.table)).get("train", np.zeros(len(examples), dtype=bool))
     ids, inputs = examples.row_ids[train], codes[train]

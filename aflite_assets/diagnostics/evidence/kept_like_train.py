@@ -46,7 +46,7 @@ class KeptShare:
 def kept_shares(rows: pa.Table, *, splits: tuple[str, ...]) -> tuple[KeptShare, ...]:
     """Compare the share of rows kept in each split with the share kept in train, for all rows and per class.
 
-    Classes that do not occur in both splits are left out.
+    Classes that do not occur both in the split and in train are left out.
 
     Args:
         rows: the rows of a filtered set, with the columns `split`, `label`, `kept`, and `group` if rows have groups.

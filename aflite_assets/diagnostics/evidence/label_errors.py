@@ -31,7 +31,7 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
     """Return the rows with the lowest label probability in the first iteration, in ascending order.
 
     Ties are ordered by row id. The label probability is low both for wrong labels and for hard rows. Confident learning
-    (Northcutt et al., JAIR 2021) also uses the label's probability by classifiers that were not trained on the row.
+    (Northcutt et al., JAIR 2021) also uses label probabilities from classifiers that were not trained on the row.
 
     Args:
         rows: the filtered set's rows, with the columns `row_id` (int64), `split` (string), `label` (int64), `kept`

@@ -120,7 +120,7 @@ def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
     """Return the suspects of those multiple-choice questions in which a right and a wrong answer are suspected.
 
     In a mislabelled question, two answers have wrong labels: a right and a wrong answer are exchanged. Questions with
-    only one suspected answer are left out for this reason.
+    only one suspected answer are therefore left out.
 
     Args:
         suspects: a table from `suspected_rows`.

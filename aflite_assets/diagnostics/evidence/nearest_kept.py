@@ -47,7 +47,8 @@ def nearest_kept(
         kept: bool per row, True for the rows among which the nearest row is searched.
         removed: bool per row, True for the rows that get a nearest row; no row may be both kept and removed.
         seed: seed of the sample of removed rows.
-        most_rows: if there are more kept and removed rows in total, only a sample of the removed rows is used.
+        most_rows: largest total number of kept and removed rows for which all removed rows are used; above it, the
+            removed rows are sampled.
         sample: number of removed rows in the sample.
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 

@@ -81,11 +81,11 @@ def neighbour_distances(
     distance. In this function, the distance is one minus the cosine, averaged over the k neighbours and then over the
     queries.
 
-    The queries are the same before and after filtering, whether they were kept or not. `features` are usually the
-    filter's features. The submission uses the features of a BERT trained on SNLI, which the setting `distance_encoder`
-    of the pipeline can reproduce. The submission's numbers are not averages; `similarity_sums` explains what they may
-    be. The set "random", which is not in the submission, shows how much the distances grow if train rows are removed at
-    random.
+    The same queries are used before and after filtering, whether the filter kept them or not. `features` are usually
+    the filter's features. The submission uses the features of a BERT trained on SNLI, which the setting
+    `distance_encoder` of the pipeline can reproduce. The submission's numbers are not averages; `similarity_sums`
+    explains what they may be. The set "random", which is not in the submission, shows how much the distances grow if
+    train rows are removed at random.
 
     If a query's class has fewer than k train rows, the mean is over all train rows of the class. With more than
     `most_rows` train rows or queries, a sample of `most_rows` rows is drawn with `seed`. If train rows are sampled, the
@@ -101,8 +101,8 @@ def neighbour_distances(
         seed: seed of the samples and of the random set.
         asked: bool per row, True for rows outside train that are queries; by default, all rows outside train are
             queries.
-        most_rows: largest number of train rows and of queries; reduced if this many rows do not fit into half of
-            `memory_limit`.
+        most_rows: largest number of train rows and of queries. The number is reduced if the rows do not fit into half
+            of `memory_limit`.
         memory_limit: bytes for the whole computation, apart from the pages of `features`.
 
     Raises:
@@ -132,9 +132,9 @@ def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa
 
     The columns are `label_name`, `side` ("within" or "vs others"), `when`, `queries`, `train_rows`, `top1`, `top5`,
     `top10` and `top50`. The columns `top1` to `top50` contain the sum of similarities to a query's k nearest rows,
-    averaged over queries. If there are fewer than k train rows to compare with, the sum is over all of these train
-    rows. Table rows with `when` "before" are computed from `before`. Table rows with `when` "after" are computed from
-    `after`, which may have other queries.
+    averaged over queries. If there are fewer than k train rows to compare with, the sum is over all train rows to
+    compare with. Table rows with `when` "before" are computed from `before`. Table rows with `when` "after" are
+    computed from `after`, which may have other queries.
 
     The submission calls its numbers distances, but they are nearly proportional to k: 0.29 for 1, 1.32 for 5 and 9.5
     for 50 neighbours. Sums of distances would grow faster than k, because further neighbours are more distant. Sums of

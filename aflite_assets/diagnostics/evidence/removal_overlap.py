@@ -54,7 +54,7 @@ def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
 def expected_jaccard(rows: int, first: int, second: int) -> float | None:
     """Return the mean Jaccard index of two sets of the given sizes that are drawn at random from the same `rows` rows.
 
-    The number i of shared rows has a hypergeometric distribution, and the index of sets with i shared rows is i /
+    The number i of shared rows has a hypergeometric distribution. The index of two sets with i shared rows is i /
     (first + second - i). The mean is computed exactly, as a sum over every possible i. Return None if both sets are
     empty.
     """

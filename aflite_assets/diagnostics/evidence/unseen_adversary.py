@@ -77,9 +77,9 @@ def unseen_adversary(
     rows of a group are in the same fold.
 
     For texts, the model is multinomial logistic regression on TF-IDF weights of lower-cased words and word pairs of
-    each column. The text model uses the first 2,000 characters of a text. It uses the 20,000 most frequent terms of a
-    column, or fewer terms if there are over 50 classes. For images, the model is logistic regression on standardised
-    grey pixels. For features, the model is a nearest-neighbour classifier.
+    each column. The text model uses the first 2,000 characters of a text. The text model uses the 20,000 most frequent
+    terms of a column, or fewer terms if there are over 50 classes. For images, the model is logistic regression on
+    standardised grey pixels. For features, the model is a nearest-neighbour classifier.
 
     Args:
         train: the train rows of the filters' pools.

@@ -32,7 +32,7 @@ def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, sha
 
     A model without input predicts the same distribution for every row, and the label shares have the least
     cross-entropy on the train rows. As the best such distribution, the label shares are the infimum in the paper's
-    definition 1. Training a model with a free intercept per class would give the same shares, apart from noise of the
+    definition 1. A trained model with only one intercept per class would predict these shares, apart from noise of the
     optimiser.
 
     Args:

@@ -53,12 +53,12 @@ class AmongDraws:
 
     @property
     def kept_is_lowest(self) -> bool:
-        """True if the kept set has the lowest value; by chance, this has a probability of at most 1 / (draws + 1)."""
+        """True if the kept set has the lowest value; the probability by chance is at most 1 / (draws + 1)."""
         return self.kept < min(self.random)
 
     @property
     def kept_is_highest(self) -> bool:
-        """True if the kept set has the highest value; by chance, this has a probability of at most 1 / (draws + 1)."""
+        """True if the kept set has the highest value; the probability by chance is at most 1 / (draws + 1)."""
         return self.kept > max(self.random)
 
 
@@ -210,8 +210,8 @@ def word_artifacts(
     r"""Test every word for every label in the full set, the kept set, and random sets with the kept set's class sizes.
 
     Words are the lower-cased words of a text (`data.words.WORD`), counted once per row; the same word in `text` and in
-    `text_pair` counts as two words. Random sets are rows of `examples` drawn one by one within each class. If rows were
-    removed in whole groups, the random sets vary less than random sets of whole groups would.
+    `text_pair` counts as two words. Random sets are rows of `examples` drawn one by one within each class. If the
+    filter removed whole groups, random sets of single rows vary less than random sets of whole groups.
 
     Args:
         examples: the full set, with texts; usually the train rows.

@@ -132,7 +132,7 @@ def _save_fine_tune(
     tested: list[str],
     context: StageContext,
 ) -> FineTuneFacts:
-    """Save the rows of a set on which evaluators are trained, except rows that also occur in a test set.
+    """Save a challenge set's rows for training evaluators, without rows that also occur in a test set.
 
     The test sets are the dataset's splits other than train, and the challenge sets in `tested`.
     """
@@ -162,7 +162,7 @@ def _save_fine_tune(
 def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | None = None) -> dict[str, pa.Table]:
     """Return the tables of one challenge set's source, by split.
 
-    If `first_rows` is set, only about this many rows of a large source are read.
+    If `first_rows` is set, only about `first_rows` rows of a large source are read.
 
     Raises:
         MissingDataError: the files do not exist.
@@ -195,7 +195,7 @@ def build_challenge(
     first rows.
 
     Raises:
-        DataError: the rows do not match the spec, or the kind of their input differs from the dataset's.
+        DataError: the rows do not match the spec, or their kind of input differs from that of the dataset.
     """
     columns = implied_columns(challenge.source, challenge.columns, tables)
     categories = as_tuple(challenge.category or ())

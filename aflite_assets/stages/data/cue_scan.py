@@ -1,6 +1,7 @@
 """The stage `cue_scan`: finds properties of the rows that predict the label by themselves, without any model.
 
-The search is implemented in `scan`. The stages `leaning_sets` and `analysis` test whether models use these properties.
+The search is implemented in `scan`. The stages `leaning_sets` and `analysis` test whether models use the properties
+that the scan finds.
 """
 
 import json
@@ -160,8 +161,8 @@ def example_carriers(
 def carriers_of(result: PublishedResult, raw: Examples, splits: Sequence[str] | None = None) -> dict[int, np.ndarray]:
     """Return a dict from cue number to the ids (int64) of the rows that have the cue; cues without rows are left out.
 
-    `splits`: return only rows of these splits; None for all splits. Rows are known only for the first `CUES_WITH_ROWS`
-    cues. If the scan sampled a large set, only rows of the sample are known.
+    `splits`: names of the splits whose rows are returned; None for all splits. Rows are known only for the first
+    `CUES_WITH_ROWS` cues. If the scan sampled a large set, only rows of the sample are known.
     """
     carried = pq.read_table(result.file("cue_rows.parquet"))
     own = raw.table["split"].unique().to_pylist() if splits is None else splits

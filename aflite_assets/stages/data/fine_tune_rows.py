@@ -82,7 +82,7 @@ def build_fine_tune(
 def in_dataset_classes(
     name: str, challenge: ChallengeSpec, examples: Examples, dataset_labels: tuple[str, ...]
 ) -> Examples:
-    """Return the rows with the dataset's classes instead of the set's own, by inverting the spec's `map`.
+    """Return the rows with the dataset's classes instead of the set's own classes, by inverting the spec's `map`.
 
     Raises:
         DataError: `map` assigns either no label or several labels of the dataset to a label that occurs in the rows.

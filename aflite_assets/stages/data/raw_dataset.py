@@ -174,9 +174,10 @@ def read_raw(
     """Read the source and convert it to the raw dataset's form.
 
     The conversion applies columns, labels, held-out splits and limits, and drops images that cannot be decoded. If
-    `source` is given, it is read instead of the settings' source, for example with a pinned commit. If `first_rows` is
-    given, only about this many rows per split are read from sources that are slow to read. With `first_rows`, classes
-    may be missing, held-out splits get equal parts of the train rows, and any share of the images may be broken.
+    `source` is given, `source` is read in place of the source in the settings, for example to pin a commit. If
+    `first_rows` is given, only about `first_rows` rows per split are read from sources that are slow to read. With
+    `first_rows`, classes may be missing, held-out splits get equal parts of the train rows, and any share of the images
+    may be broken.
 
     Raises:
         DataError: the source does not match the spec, a split cannot be drawn, or too many images cannot be decoded.

@@ -1,7 +1,7 @@
 """The stage `train_sample`: a random sample of the train rows, enlarged until a model trained on it stops improving.
 
 The stage is the coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The stopping rule is in
-`analysis.inputs.learning_curve`. Warm-up, filter and controls then use the sample instead of all train rows.
+`analysis.inputs.learning_curve`. Warm-up, filter and controls use the chosen sample instead of all train rows.
 """
 
 import hashlib
@@ -127,7 +127,7 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
     grown = list(_grown(rows_left(train, held_back), sizes.samples, seed))
     if len(grown) < 2:
         raise DataError(
-            f"`sample` needs at least two different samples with two classes each; the planned sizes are "
+            f"`sample` needs at least two different samples with two classes each. The planned sizes are "
             f"{list(sizes.samples)}, but without splitting groups the usable samples have "
             f"{[len(one) for one in grown]} rows; raise `sample.start` and `sample.step`, or set `columns.group` to a "
             "column of smaller groups"
@@ -136,10 +136,10 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
 
 
 def check_sample_model(settings: SampleSpec, raw: Examples) -> None:
-    """Check that the model can read this kind of data and can be obtained.
+    """Check that the model can read the dataset's kind of data and can be obtained.
 
     Raises:
-        ModelError: the model cannot read this kind of data or cannot be obtained.
+        ModelError: the model cannot read the dataset's kind of data or cannot be obtained.
     """
     try:
         check_model(settings.model, raw)
@@ -150,8 +150,8 @@ def check_sample_model(settings: SampleSpec, raw: Examples) -> None:
 def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Examples]:
     """Yield samples of `rest`, each containing the previous sample.
 
-    A sample is skipped if it has only one class. A sample is also skipped if it equals the previous sample, which
-    happens because groups are not split.
+    A sample is skipped if it has only one class. Because groups are not split, a sample may equal the previous sample
+    and is then skipped too.
     """
     places, before = np.zeros(0, np.int64), 0
     for number, size in enumerate(sizes, start=1):

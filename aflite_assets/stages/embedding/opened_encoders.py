@@ -52,7 +52,7 @@ def open_encoder(
     Without a folder, the encoder returns the rows' given features or their surface properties.
 
     Raises:
-        ModelError: the folder holds no encoder for these labels.
+        ModelError: the folder holds no encoder for the labels of `rows`.
     """
     if isinstance(settings, SurfaceEncoderSpec):
         order = np.argsort(rows.row_ids, kind="stable")

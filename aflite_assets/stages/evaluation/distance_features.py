@@ -31,7 +31,7 @@ def distance_features(
     """Return the features of every row, including warm-up rows, in the same form as a part of `embeddings`.
 
     The encoder is trained on all train rows, as in section 3.2 of the ICLR 2020 submission of AFLite. An encoder that
-    was trained earlier on the same rows is reused, and a killed run resumes.
+    was trained earlier on the same rows is reused, and a run that was killed is resumed.
     """
     fields = {
         "settings": settings.model_dump(mode="json"),

@@ -60,8 +60,8 @@ def check_evaluators(
 
     Evaluators that see only one text of a pair, or that were fine-tuned on challenge sets, need not be better than
     always predicting the largest class. The check `all_cells_done` covers all cells. All checks except `all_cells_done`
-    ignore cells that only the tables of forgettable rows show. They also ignore train sets that equal another train
-    set.
+    ignore cells that only the tables of forgettable rows show. The checks also ignore train sets that equal another
+    train set.
 
     Raises:
         DataError: the predictions do not match the rows, or the published challenge sets do not match the settings.
@@ -93,8 +93,8 @@ def check_learning(
     """Yield the checks `better_than_largest_class` per evaluator and `not_at_chance` per challenge set.
 
     The two checks use the evaluators trained on `full`, except the evaluators in `left_out`. The `numbers` of an
-    outcome name the evaluators that cannot be judged. An evaluator cannot be judged if its test set has too few rows,
-    or if the check needs probabilities and the evaluator gives none.
+    outcome name the evaluators that cannot be judged. An evaluator cannot be judged if its test set has too few rows. A
+    check that needs probabilities cannot judge an evaluator without probabilities.
     """
     judged = [cell for cell in cells if cell.evaluator not in left_out]
     trained = dict.fromkeys(cell.evaluator for cell in judged if (cell.train_set, cell.status) == ("full", "done"))

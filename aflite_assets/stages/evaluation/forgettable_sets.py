@@ -347,7 +347,7 @@ def count_rows(
 
 
 def _taken(row_ids: np.ndarray, labels: np.ndarray, classes: np.ndarray, balance: bool, seed: int) -> np.ndarray:
-    """Return all row ids or, with `balance`, the same number of rows of each class: the size of the smallest class."""
+    """Return all row ids; with `balance`, draw from each class as many rows as the smallest class has."""
     if not balance:
         return np.sort(row_ids)
     smallest = min(int((labels == label).sum()) for label in classes)
@@ -362,7 +362,7 @@ def _drawn(row_ids: np.ndarray, labels: np.ndarray, sizes: Mapping[int, int], se
 
 
 def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw random rows of `full`, as many as in `taken`, in total or per class (see `entry`); return ascending ids."""
+    """Draw `len(taken)` random rows of `full`; if `entry` requests it, draw the class sizes of `taken`."""
     if not (entry.balance and entry.random_rows == "by_class"):
         return np.sort(np.random.default_rng(seed).choice(full.row_ids, len(taken), replace=False))
     sizes = Counter(full.labels[np.isin(full.row_ids, taken)].tolist())
@@ -406,7 +406,7 @@ def _cut_sets(
 
 
 def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequence[int]) -> np.ndarray:
-    """Draw from `taken` at most as many rows of each class as in `sizes_of`; return ids (int64, ascending)."""
+    """Draw a sample of `taken` with at most the class sizes of `sizes_of`; return ids (int64, ascending)."""
     own, other = (full.labels[np.isin(full.row_ids, ids)] for ids in (taken, sizes_of))
     sizes = {label: min(rows, Counter(other.tolist())[label]) for label, rows in Counter(own.tolist()).items()}
     return _drawn(taken, own, sizes, seed) if sizes else taken
@@ -415,8 +415,8 @@ def cut_rows(taken: np.ndarray, sizes_of: np.ndarray, full: Examples, seed: Sequ
 def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bool) -> np.ndarray:
     """Return, in ascending order, the ids of rows whose label had the lowest probability in the last epoch.
 
-    The number of rows is the same as in `counted.taken`. If `balance` is True, the number of rows per class is also the
-    same.
+    There are as many ids as in `counted.taken`. If `balance` is True, the class sizes are also those of
+    `counted.taken`.
     """
     order = np.argsort(counted.last, kind="stable")
     if not balance:
@@ -440,8 +440,8 @@ def _set_table(made: ForgettableSet) -> pa.Table:
 def minorities_table(full: Examples, sets: Sequence[ForgettableSet], settings: MinoritiesSpec | None) -> pa.Table:
     """Return, for all rows of `full` and for each set, means that show whether the rows include many minority examples.
 
-    In the lines for all rows, `weak_model` and `name` are null. Word overlap and negations
-    (`diagnostics.evidence.minorities`) are included only if `settings` name the classes to compare.
+    In the lines for all rows, `weak_model` and `name` are null. Word overlap and negations are included only if
+    `settings` name the classes to compare.
 
     Raises:
         DataError: `settings` name a class that the dataset does not have.

@@ -103,7 +103,7 @@ def run(
 ) -> dict[str, object]:
     """Choose candidate properties from the rows of `full`, and draw train sets for each property.
 
-    There are no candidates if the dataset has no suitable evaluator, or if it is multiple choice.
+    There are no candidates if the dataset is multiple choice, or if no evaluator is suitable.
     """
     raw = load_examples(inputs.raw_dataset.path)
     sample = read_train_sample(inputs.train_sample)
@@ -176,7 +176,7 @@ def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Pr
 
 @dataclass(frozen=True, eq=False)
 class _CueReader:
-    """A function that looks up in two tables, of scanned rows and of rows with the cue, whether each row has a cue."""
+    """A function that returns, per row, whether the row has a cue: `yes`, `no` or `not scanned`."""
 
     carried: pa.Table
     scanned: pa.Table
@@ -228,8 +228,8 @@ def strongest_ties(tied: Sequence[tuple[Property, np.ndarray, Tie]]) -> tuple[Ti
 def _alike(one: TiedProperty, other: TiedProperty) -> bool:
     """Return True if two properties are so similar that only one of them may be a candidate.
 
-    Two properties are similar if they have the same kind, from `_ONE_OF_KIND`, or point to the same class on nearly all
-    rows.
+    Two properties are similar if they have the same kind and the kind is in `_ONE_OF_KIND`. Two properties are also
+    similar if they point to the same class on nearly all rows.
     """
     if one.of.kind == other.of.kind and one.of.kind in _ONE_OF_KIND:
         return True
@@ -239,9 +239,9 @@ def _alike(one: TiedProperty, other: TiedProperty) -> bool:
 
 
 def most_rows_of_set(full: int, evaluators: int, seeds: int, *, candidates: int = MOST_CANDIDATES) -> int:
-    """Return the largest allowed number of rows of one train set. With this limit, all train sets of this stage
-    together have about a quarter of the rows on which the grid trains. `full`: the number of rows of the train set
-    `full`, from which the sets are drawn.
+    """Return the largest allowed number of rows of one train set. The limit is chosen so that all train sets of the
+    stage `leaning_sets` together have about a quarter of the rows on which the grid trains. `full`: the number of rows
+    of the train set `full`, from which the sets are drawn.
     """
     grid = 2.5 * full * evaluators * seeds  # `full`, and three sets with about half of its rows
     allowed = max(ENOUGH_ROWS, int(SHARE_OF_GRID * grid / (2 * TRAININGS * max(candidates, 1))))

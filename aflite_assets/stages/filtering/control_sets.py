@@ -168,8 +168,8 @@ def _controls(
     """Return the random and single-pass control sets, and entries for the result's summary.
 
     `kept`: for each evaluator seed and split, the row ids that the filter run for this seed kept. `groups`: the
-    question of each row of `rows` (int64) if a single pass removes whole questions; None if rows are removed one by
-    one.
+    question of each row of `rows` (int64), for a single pass that removes whole questions. None for a single pass that
+    removes rows one by one.
     """
     made = [
         ControlSet(name, "random", each, split, _draw(full.in_split(split).row_ids, len(left), [each, number]))

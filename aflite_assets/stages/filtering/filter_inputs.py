@@ -188,9 +188,9 @@ class FilterInputs:
     def learnt_test(self, chance: ChanceScores) -> IsLearnt:
         """Return a function that tests whether the first iteration's classifiers learnt more than the class shares.
 
-        The report's verdict uses the same test (`rules.bias_excess`). The test uses only rows on which classifiers are
-        trained. If permuting labels by group leaves nearly all labels unchanged, no test is possible, and the function
-        returns True.
+        The test is `rules.bias_excess`, which the report's verdict also uses. The test uses only rows on which
+        classifiers are trained. If permuting labels by group leaves nearly all labels unchanged, no test is possible,
+        and the function returns True.
         """
         pool, groups = ~self.score_only, self.groups
 

@@ -79,7 +79,7 @@ class OwnRows:
     def _part(
         self, positions: np.ndarray, split: str, fate: Mapping[str, pa.Array], kept: np.ndarray
     ) -> tuple[pa.Table, np.ndarray]:
-        """Return the source rows of the answers at `positions`, and a bool per row: True if all its answers were kept."""
+        """Return the source rows of the answers at `positions`, and a bool per row: True if all answers were kept."""
         rows, firsts, of_row = np.unique(self.row[positions], return_index=True, return_inverse=True)
         table = self.tables[split].replace_schema_metadata(None).take(pa.array(rows))
         taken = set(table.column_names)

@@ -1,7 +1,7 @@
 """Words of a dataset's rows, by which a filter with `rank: vocabulary` orders its candidates for removal.
 
-Each stage that needs the words computes them from the texts. For 550,000 sentence pairs this takes well under a minute,
-so the words are not stored.
+Each stage that needs the words computes them from the texts. The words are not stored, because computing them for
+550,000 sentence pairs takes well under a minute.
 """
 
 from dataclasses import dataclass

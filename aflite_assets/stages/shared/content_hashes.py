@@ -65,7 +65,7 @@ class FieldContents:
         return {field: self._files[field] for field in fields if self._files.get(field)}
 
     def check_unchanged(self, fields: Iterable[str]) -> None:
-        """Raise an error if a file was changed after `of` hashed it, or if a file that was missing then exists now.
+        """Raise an error if a file was changed after `of` hashed it, or if a file that `of` found missing exists now.
 
         Raises:
             UnsettledDataError, DataError: the message names the changed file.

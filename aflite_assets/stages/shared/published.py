@@ -119,7 +119,7 @@ class ChallengeSets:
 class ControlSet:
     """A control set: a train set that is compared with the filtered set of one representation.
 
-    `name` is one of these:
+    `name` is one of the following names:
 
     - `random`, `random_matched`, `single_pass_model` or `single_pass_linear`;
     - `filtered_<name>`: the rows that remained when the filter reached an earlier size;

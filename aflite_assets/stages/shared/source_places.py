@@ -107,7 +107,7 @@ def places_in_files(source: SourceSpec, content: Mapping[str, object]) -> dict[s
     """Return the places of the source's rows in its files, by split and in the source's order.
 
     The columns are those of `data.formats.row_places.places_in_files`. The result is empty if the source has no files,
-    or if the files are missing or have changed.
+    or if a file is missing or has changed.
     """
     from aflite_assets.data.loading import content_fingerprint, source_places
 

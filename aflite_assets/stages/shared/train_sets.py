@@ -41,9 +41,9 @@ class TrainSet:
 class EarlierSet:
     """The rows that were left when the filter reached a certain number of train rows.
 
-    `row_ids`: int64, ascending, by split (train and the other splits that were filtered). `iteration`: the iteration in
-    which the filter reached this number, or None if the filter began with at most this number. `cutoff`: lowest score
-    of the rows that the iteration removed.
+    `row_ids`: ids of the remaining rows (int64, ascending) by split, for train and every other filtered split.
+    `iteration`: the iteration in which the filter reached this number, or None if the filter began with at most this
+    number. `cutoff`: lowest score of the rows that the iteration removed.
     """
 
     iteration: int | None
@@ -84,13 +84,14 @@ class FilterRun:
 def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords | None" = None) -> EarlierSet | None:
     """Return the rows that the filter would have kept with a target of exactly `size` train rows.
 
-    The iteration that reached `size` is repeated so that it removes fewer rows, with the same random draws as in a run
-    with this target. If whole groups are removed, a group stays if its removal would leave fewer than `size` rows.
-    Return None if the filter kept more than `size` rows. Return all rows if the filter began with at most `size` rows.
+    The iteration that reached `size` is repeated so that it removes fewer rows. The random draws are the same as in a
+    run with the target `size`. If whole groups are removed, a group stays if its removal would leave fewer than `size`
+    rows. Return None if the filter kept more than `size` rows. Return all rows if the filter began with at most `size`
+    rows.
 
     `rows`: the published rows of the filtered set, with the columns row_id, split, removed_in_iteration, predictability
-    and held_out_count. Some settings of the filter need another column: `group` if whole groups are removed, `label` if
-    removal is balanced by class, or `last_label_probability` if rows are ranked by label probability. `words`: the
+    and held_out_count. Filters that remove whole groups also need the column `group`. Filters that balance removal by
+    class need `label`, and filters that rank rows by label probability need `last_label_probability`. `words`: the
     words of the rows in `rows`, needed if the filter ranked rows by vocabulary.
 
     Raises:

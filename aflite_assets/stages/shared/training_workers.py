@@ -101,8 +101,7 @@ class LocalWorkers:
     that never use more than one thread. The workers start as soon as the remaining work is long enough. A model that
     uses all threads is trained alone, while the workers wait.
 
-    As long as no workers have started, and if there are fewer than two GPUs or cores, models are trained in this
-    process.
+    Models are trained in this process until workers start; no workers start if there are fewer than two GPUs or cores.
     """
 
     def __init__(self, gpus: Sequence[str], *, cores: int = 1) -> None:
@@ -155,7 +154,7 @@ class LocalWorkers:
         """Call `function` for every item and return the results in order.
 
         `function` calls `train`. There are as many threads as workers. If the call is interrupted, the worker processes
-        are ended at once.
+        are ended immediately.
         """
         left = deque(items)
         answers = []

@@ -16,8 +16,8 @@ MOST_ROWS = 20_000
 class TextLengths:
     """Token counts, including special tokens, of `rows` rows (all rows or a sample), compared with `max_length`.
 
-    `over` rows (the share `share`) have more than `max_length` tokens. The longest row has `longest` tokens, and 99 %
-    of the rows have at most `fits_99` tokens.
+    `over` and `share`: the number and the share of rows that have more than `max_length` tokens. The longest row has
+    `longest` tokens, and 99 % of the rows have at most `fits_99` tokens.
     """
 
     rows: int

@@ -177,7 +177,7 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
     ]
     if len(kept) < 2:
         raise DataError(
-            "`warmup.size` is `auto`, which needs at least two different samples with two classes each; the planned "
+            "`warmup.size` is `auto`, which needs at least two different samples with two classes each. The planned "
             f"sizes are {list(sizes.samples)}, but without splitting groups the samples have "
             f"{list(map(len, nested))} rows; set `columns.group` to a column of smaller groups, or set `warmup.size` "
             "to a share such as 0.1"
@@ -188,7 +188,7 @@ def draw_samples(train: Examples, *, seed: int) -> NestedSamples:
 def curve_facts(curves: tuple[LearningCurve, ...], chosen: int) -> dict[str, object]:
     """Return the facts about the learning curves for the summary of `warmup_split`.
 
-    `published.read_learning_curves` reads these facts.
+    `published.read_learning_curves` reads the facts from the summary.
     """
     return {
         "sample_rows": chosen,

@@ -179,7 +179,7 @@ def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
     """Check that every representation and evaluator, and the distance encoder, fit the data and are available.
 
     Raises:
-        ModelError: a model cannot read this kind of data or is not available.
+        ModelError: a model cannot read the dataset's kind of data or is not available.
     """
     models = _named_models(settings)
     if settings.distance_encoder is not None:

@@ -148,8 +148,8 @@ def test_samples_end_where_the_rows_do() -> None:
             r"`sample\.start` is 3750 and `sample\.step` is 100, which needs 3850 train rows, but only 3800 are left",
         ),
         (_examples(1_000), {}, "`sample` has to hold back 200 rows, but only 0 can be held back without"),
-        (_examples(150), {"most": 200}, r"`sample` needs at least two different samples with two classes each; "
-        r"the planned sizes are \[100, 200\], but without splitting groups the usable samples have \[100\] rows"),
+        (_examples(150), {"most": 200}, r"`sample` needs at least two different samples with two classes each\. "
+        r"The planned sizes are \[100, 200\], but without splitting groups the usable samples have \[100\] rows"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_drawn_is_refused(train: Examples, changes: dict[str, Any], message: str) -> None:

@@ -109,7 +109,7 @@ def test_groups_too_large_to_hold_some_back_are_named() -> None:
 
 def test_groups_too_large_for_two_samples_are_named() -> None:
     message = (
-        "needs at least two different samples with two classes each; the planned sizes are [40, 80, 160, 320, 640], "
+        "needs at least two different samples with two classes each. The planned sizes are [40, 80, 160, 320, 640], "
         "but without splitting groups the samples have [0, 0, 0, 190, 570] rows"
     )
     with pytest.raises(DataError, match=re.escape(message)):

@@ -66,9 +66,8 @@ class _Counted:
 def quality_terms(examples: Examples, kept: np.ndarray, *, seed: int, draws: int = DRAWS) -> pa.Table:
     """Compute the terms of all rows, of the kept rows, and of `draws` random sets of the kept rows' size.
 
-    Only sets of the same size can be compared, because most terms depend on the size of the set, even if the rows are
-    drawn at random. The column `before` is computed from all rows, so its terms cannot be compared with the terms of
-    smaller sets.
+    Only sets of the same size can be compared, because most terms depend on the size of the set, even for random rows.
+    The column `before` is computed from all rows, so its terms cannot be compared with the terms of smaller sets.
 
     Args:
         examples: rows with texts, usually the train rows that entered a filter.

@@ -37,7 +37,7 @@ def question_notes(test_sets: Sequence[TestSet]) -> tuple[str, ...]:
 def answer_tables(models: PublishedResult, sets: Sequence[TestSet]) -> Iterator[EvidenceTable]:
     """Yield a table of the accuracy on single answers to multiple-choice questions, averaged over seeds.
 
-    `sets`: the test sets with one row per answer. If no predictions are stored for these sets, no table is yielded.
+    `sets`: the test sets with one row per answer. If no predictions are stored for `sets`, no table is yielded.
     """
     cells = [cell for cell in pq.read_table(models.file("cells.parquet")).to_pylist() if cell["status"] == "done"]
     keys = ["evaluator", "train_set", "representation"]

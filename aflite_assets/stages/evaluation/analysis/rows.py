@@ -110,7 +110,8 @@ def _instead(row_ids: np.ndarray, table: pa.Table) -> dict[str, pa.Array]:
 def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: ColumnsSpec) -> SourceRows:
     """Return the position of each row of the raw table in the source from which the table was made.
 
-    File and line are null if the file was changed after the raw table was made, or if the source has no files of rows.
+    File and line are null if the source has no files of rows. File and line are also null if a file was changed after
+    the raw table was made.
     """
     made_from = raw_result.manifest["made_from"]["fields"]
     source = source_of(raw_result)
@@ -159,9 +160,7 @@ def row_information(
 
 
 def stored_predictions(part: PublishedResult, test: TestSet, column: str) -> pa.Array | None:
-    """Return one column of a cell's predictions for a test set, in the set's row order, or None if the cell has no
-    predictions for the set.
-    """
+    """Return one column of a cell's predictions for a test set, in row order, or None if there are no predictions."""
     own = [("test_set", "=", test.name)]
     table = pq.read_table(part.file("predictions.parquet"), columns=["row_id", column], filters=own)
     return lines_of(table, test.row_ids)[column].combine_chunks() if table.num_rows else None

@@ -147,8 +147,8 @@ def read_rankings(
 ) -> dict[str, inputs.RankingPair]:
     """Return pairs of filtered sets that have the same representation but were made with different rankings.
 
-    The two sets of a pair are compared by the rows kept at the end. They are also compared by the rows that remained at
-    each earlier size that both filters reached.
+    The two sets of a pair are compared by the rows kept at the end. The comparison is repeated for the rows that
+    remained at each earlier size that both filters reached.
     """
     by_name = {one.representation: one for one in filtered}
     pairs = [(by_name[published.representation_of(filtered_sets, name)], one) for name, one in by_name.items()]

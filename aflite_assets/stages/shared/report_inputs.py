@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.algorithm.warnings import class_moves
 from aflite_assets.analysis.filtering import count_scores
-from aflite_assets.analysis.inputs.cues import ClassBlocks, Cue, PlantedRemoval, class_similarities, read_cues
+from aflite_assets.analysis.inputs.cues import ClassBlocks, PlantedRemoval, RemovedCue, class_similarities, read_cues
 from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet, ScoreBin
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
@@ -181,7 +181,7 @@ def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
 
 def read_removal_cues(
     result: PublishedResult, named: Callable[[str], str] = str, challenges: Mapping[str, Examples] | None = None
-) -> dict[str, tuple[Cue, ...]]:
+) -> dict[str, tuple[RemovedCue, ...]]:
     """Return the cues of the removed rows in `bias_evidence`, by representation.
 
     `named`: a function that converts the name of a raw table column to its name in the source. `challenges`: challenge
@@ -194,7 +194,7 @@ def read_removal_cues(
     return found
 
 
-def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]) -> Iterator[Cue]:
+def _counted_elsewhere(cues: tuple[RemovedCue, ...], challenges: Mapping[str, Examples]) -> Iterator[RemovedCue]:
     """Yield the cues; for each displayed word, add the share of each challenge set's rows that contain the word."""
     from aflite_assets.diagnostics.evidence.cues import rows_with
 
@@ -244,8 +244,8 @@ Examples are "number of words of text" and "difference in words, text_pair less 
 def own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
     """Return the name of a cue or property with the source's column names.
 
-    `kind` and `name`: fields of a `RemovedCue` of `bias_evidence` or of a `Candidate` of `leaning_sets`. Names of attributes
-    are already names in the source and are returned unchanged.
+    `kind` and `name`: fields of a `RemovedCue` of `bias_evidence`, or of a `Candidate` of `leaning_sets`. Names of
+    attributes are already names in the source and are returned unchanged.
     """
     if kind == "attribute":
         return name

@@ -117,10 +117,11 @@ def permute_labels(labels: np.ndarray, groups: np.ndarray | None, rng: np.random
     """Return the labels in random order. If there are groups, each group keeps its mixture of classes.
 
     Within a bin of groups of similar size (`size_bins`), groups exchange all their labels at once. A group of one class
-    still has one class afterwards, and a group with one row per label still has one row per label. Within each group
-    the order is random. If the groups of a bin differ in size, a smaller group gets a random part of a larger group's
-    labels. The remaining labels fill up larger groups. If there are fewer than `FEWEST_IN_BIN` groups in all, single
-    rows are permuted instead of groups. The number of rows of each class never changes.
+    still has one class afterwards, and a group with one row per label still has one row per label. Within each group,
+    the labels are in random order. If the groups of a bin differ in size, a smaller group gets a random part of a
+    larger group's labels. The labels that are left over are distributed at random among larger groups that received too
+    few labels. If there are fewer than `FEWEST_IN_BIN` groups in all, single rows are permuted instead of groups. The
+    number of rows of each class never changes.
     """
     if groups is None:
         return rng.permutation(labels)

@@ -65,18 +65,18 @@ def filter_dataset(
     Each iteration scores the pool as `score_rows` does. Among the rows with a score of at least `threshold`, each
     iteration removes the `slice_size` rows with the highest scores. Filtering stops when `target_size` is reached, so
     the last slice may be smaller. Filtering also stops after an iteration if the rows that reach the threshold do not
-    fill the slice. At the end, the kept rows are scored once more without a removal, unless the last iteration removed
-    nothing. If only some of the rows with the lowest removed score fit into the slice, these rows are drawn at random.
-    A row that was never held out in an iteration has no score in that iteration and is not removed. The settings
-    `selection`, `remove` and `ranking` change which rows are removed.
+    fill the slice. After the last removal, one more pass scores the kept rows and removes nothing. If several rows tie
+    for the last places in the slice, the removed rows are drawn at random from the tied rows. A row that was never held
+    out in an iteration has no score in that iteration and is not removed. The settings `selection`, `remove` and
+    `ranking` change which rows are removed.
 
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. The array is never
             changed.
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
         settings: the sizes must satisfy train_size < n, slice_size <= n and target_size <= number of `counted` rows.
-            Here n is the target size. If only some rows count towards `target_size`, n is the number of pool
-            rows that remain if all rows are removed at the same rate.
+            Here n is the target size. If only some rows count towards `target_size`, n is `target_size` scaled up from
+            the counted rows to the whole pool.
         seed: 0 to 2**64 - 1. Partition j of iteration i depends only on (seed, i, j) and on the pool.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows. Whole
             groups are drawn in random order. A group that would exceed `train_size` is skipped.
@@ -121,7 +121,7 @@ def filter_dataset(
 
 @dataclass(frozen=True)
 class _Run:
-    """The parts of a run that are the same in all iterations."""
+    """The inputs and settings of a run, which are the same in all iterations."""
 
     inputs: Inputs
     settings: FilterSettings
@@ -395,8 +395,8 @@ def _advanced(
 
 
 def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, removal: Slice) -> FilterState:
-    """Return the state with the word counts of this iteration. The counts of kept rows are from the start of the
-    iteration.
+    """Return the state with the word counts of this iteration. For kept rows, the state has the word counts from the
+    start of the iteration.
     """
     rows, share = len(state.predictability), state.vocabulary_share
     own_words = np.zeros(rows, np.int64) if state.own_words is None else state.own_words.copy()

@@ -1,7 +1,7 @@
 """Inputs of a run: the arrays are checked once, read in blocks of limited size, and hashed.
 
 This module finds all errors in the arrays, and all conflicts between arrays and settings, before any fitting. The
-module `settings.py` checks the settings alone.
+module `settings.py` makes the checks that need no arrays.
 """
 
 import hashlib
@@ -257,8 +257,8 @@ def _check_score_only(score_only: object, rows: int) -> np.ndarray:
 
 
 def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
-    """Return a bool array that is True for the rows that count towards the target size. By default, all rows count that
-    may be trained on.
+    """Return a bool array that is True for the rows that count towards the target size. By default, every row that may
+    be trained on counts.
     """
     if counted is None:
         return ~score_only

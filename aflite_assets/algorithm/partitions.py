@@ -73,8 +73,8 @@ def draw_unpredicted(
     iteration: int,
     first: int = 0,
 ) -> list[np.ndarray]:
-    """Return, for each partition, the `scored_only` rows that its classifiers do not predict. Each `scored_only` row
-    then gets as many predictions as a train row.
+    """Return, for each partition, the `scored_only` rows that its classifiers do not predict. Each `scored_only` row is
+    then predicted about as often as a train row.
 
     `subsets`: the training rows of the partitions, starting with partition `first`. A train row is not predicted by the
     partitions that train on it. For a partition that trains on a share p of `rows`, each `scored_only` row is therefore

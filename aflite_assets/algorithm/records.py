@@ -21,7 +21,7 @@ class StopReason(Enum):
     TARGET_SIZE = "target_size"
     """The target size was reached. The last slice was made smaller to reach the target exactly."""
     THRESHOLD = "threshold"
-    """Too few rows reached the threshold to fill the slice. With "gumbel", no row reached the threshold."""
+    """Too few rows reached the threshold to fill the slice. With `selection="gumbel"`, no row reached the threshold."""
     CHANCE = "chance"
     """With `stop_at_chance`, two consecutive passes had no more bias than passes over permuted labels."""
     NOTHING_LEARNT = "nothing_learnt"
@@ -143,7 +143,8 @@ class FilterArrays:
 
     `removed_rows`: int64, ordered by iteration, ascending within an iteration. `removed_in_iteration`: the iteration in
     which each of these rows was removed, int64. `predictability` (float32) and `held_out_count` (int64): values of
-    every input row from the last iteration in which the row had a score. A row that never had a score has NaN and 0.
+    every input row from the last iteration in which the row had a score. For a row that never had a score,
+    `predictability` is NaN and `held_out_count` is 0.
     `label_probability`: label probability of every input row in the first iteration, float32, NaN for a row that was
     not held out. `label_probability` is None if the classifier gives no probabilities. `probabilities`: mean held-out
     probabilities from the first iteration, float32, rows x classes, or None without `keep_probabilities`.
@@ -153,10 +154,10 @@ class FilterArrays:
     as `predictability`. `instead_labels` and `instead_shares` are None if the counts of all classes would take more
     than a sixteenth of the memory limit. `own_words` (int64) and `vocabulary_share` (float64) have one entry per input
     row. `own_words` and `vocabulary_share` are None unless rows are ranked by vocabulary. `own_words` is the number of
-    words that no other row of the pool contained when the row was removed. For a kept row, `own_words` is the number at
-    the end. `vocabulary_share` is the row's share of the vocabulary at the start, as defined in `vocabulary.py`. Rows
-    that are removed together have the same `own_words` and the same `vocabulary_share`. `last_label_probability`: the
-    label probability of every row from the last iteration in which the row had a score, float32.
+    words that no other row of the pool contained when the row was removed. For a kept row, `own_words` is the number in
+    the final pool. `vocabulary_share` is the row's share of the vocabulary at the start, as defined in `vocabulary.py`.
+    Rows that are removed together have the same `own_words` and the same `vocabulary_share`. `last_label_probability`:
+    the label probability of every row from the last iteration in which the row had a score, float32.
     `last_label_probability` is None unless rows are ranked by label probability.
     """
 

@@ -114,8 +114,8 @@ class _Standardization:
 
     @classmethod
     def of(cls, features: np.ndarray) -> "_Standardization":
-        """Return the map for these rows. The origin is the mean of each column. The scale is the root mean square
-        deviation from the means, but at least 1.
+        """Return the map that standardizes the given rows. The origin is the mean of each column. The scale is the root
+        mean square deviation from the means, but at least 1.
 
         Large features must be scaled down because their rounding errors would exceed the tolerance of the solvers.
         Small features cause no problem.

@@ -15,7 +15,7 @@ from aflite_assets.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class Cut:
-    """Rule for removing rows that are only scored, derived from the last removed units of the other rows.
+    """Rule for removing rows that are only scored, derived from the cut-off among the other rows.
 
     Keys are scores ("greedy") or log scores plus Gumbel noise. Units with keys above `above` are removed. Of the units
     with keys from `lowest` to `above`, the share `rate` is removed. `rate`, in [0, 1], is the removed share of the
@@ -182,10 +182,10 @@ def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, se
     """Among the rows that are only scored, return the rows that the rule `cut` removes. With Gumbel noise, noise is
     drawn for each unit.
 
-    A unit is removed if it ranks before the last row of the pool's slice. At the cut-off, units are removed at random,
-    at the same rate as the pool's units at the cut-off. The threshold applies to units that are only scored as well. If
-    the slice contains every unit of the pool that passes the threshold, then every only-scored unit that passes the
-    threshold is removed too.
+    A unit is removed if the unit ranks before the last row of the pool's slice. At the cut-off, units are removed at
+    random, at the same rate as the pool's units at the cut-off. The threshold applies to units that are only scored as
+    well. If the slice contains every unit of the pool that passes the threshold, then every only-scored unit that
+    passes the threshold is removed too.
     """
     if cut is None:
         return among.rows[:0]
@@ -206,8 +206,8 @@ def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, se
 
 @dataclass(frozen=True)
 class RemovedRows:
-    """Positions of removed rows, int64, ascending. `rows` are positions in `scores`, and `others` are positions in the
-    scores of `others`.
+    """Positions of removed rows, int64, ascending. `rows` are positions in the argument `scores` of `remove_highest`,
+    and `others` are positions in the argument `others`.
     """
 
     rows: np.ndarray
@@ -266,8 +266,8 @@ def shared_out(places: int, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Going:
-    """Units that a slice removes. One flag is True if the target is reached, and the other is True if the slice is not
-    full.
+    """Units that a slice removes. `reaches_target` is True if the target is reached, and `runs_out` is True if the
+    slice is not full.
 
     `own_words`: int64 per unit, as in `Slice`, or None if rows are not ranked by vocabulary.
     """
@@ -312,7 +312,7 @@ def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int
     """Choose the removed units from `ordered`. Each class has a separate part of the slice.
 
     If the target limits the slice, the number of rows above the target is also divided among the classes. If a class
-    does not use its part of this number, the remainder is given to the next units in the order.
+    does not use its share of these rows, the next units in the order are removed instead, whatever their class.
     """
     if among.classes is None:
         raise InvalidInputError(

@@ -44,10 +44,10 @@ class FilterSettings:
     least 1. `threshold` (tau) lies in [0, 1]. `selection` "greedy" is greedy slicing (strategy B of the ICLR 2020
     submission), and "gumbel" is slice sampling (strategy C). Slice sampling draws from all rows that were held out,
     with probabilities proportional to their predictability. A run with slice sampling ends when no score reaches the
-    threshold. "gumbel_over_threshold" draws in the same way, but only from the rows that pass the threshold.
-    `classifier` is "logistic", "linear_svm" or "both". With "both", every partition gives two predictions per held-out
-    row. `inverse_regularization` is scikit-learn's C, which multiplies the sum of the losses. A slice consists of
-    single rows (`remove` "rows") or of whole groups ("groups"). With "groups", the rows of a group are removed together
+    threshold. "gumbel_over_threshold" draws like "gumbel", but only from the rows that pass the threshold. `classifier`
+    is "logistic", "linear_svm" or "both". With "both", every partition gives two predictions per held-out row.
+    `inverse_regularization` is scikit-learn's C, which multiplies the sum of the losses. A slice consists of single
+    rows (`remove` "rows") or of whole groups ("groups"). With "groups", the rows of a group are removed together
     according to their mean predictability. A slice has at most `slice_size` rows, and a group that is too large for the
     rest of the slice is skipped. In the last slice before the target, only groups that fit are removed, so the filter
     may keep more rows than the target. `stop_at_chance` (not in the papers) ends the run after two consecutive passes
@@ -159,8 +159,7 @@ def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) 
     """Check the conditions of Algorithm 1 on the sizes: t < n, k <= n and n <= number of rows.
 
     `pool_rows`: number of rows that may be trained on. `counted_rows`: number of these rows that count towards the
-    target size. If only some rows count, n is the number of pool rows that remain if all rows are removed at the same
-    rate.
+    target size. If only some rows count, n is `target_size` scaled up from `counted_rows` to `pool_rows`.
 
     Raises:
         InvalidInputError: a size is wrong; the message begins with the name of the setting in backquotes.

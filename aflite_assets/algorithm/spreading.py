@@ -97,13 +97,12 @@ class PartitionScorer:
 
 
 class SpreadEngine:
-    """A replacement for `LinearEngine` that sends the partitions of a run to `scorers`. As a context manager, it does
-    nothing on exit.
+    """A replacement for `LinearEngine` that sends the partitions of a run to `scorers`. As a context manager, this
+    class does nothing on exit.
 
     For any number of scorers, the results are bit-identical to the results of one `LinearEngine` on the same kind of
-    machine. The results are bit-identical for the four reasons in the next two sentences. A fit does not depend on
-    other fits, and counts are whole numbers. Probabilities are rounded so that their sums are exact, and this class
-    adds up the classifiers in order.
+    machine. The results agree because a fit does not depend on other fits, counts are whole numbers, and probabilities
+    are rounded so that their sums are exact. This class adds up the classifiers in a fixed order.
     """
 
     def __init__(self, inputs: Inputs, settings: FilterSettings, prepared: Preparation, scorers: Scorers) -> None:

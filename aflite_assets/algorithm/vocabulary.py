@@ -11,7 +11,7 @@ have N units and V distinct words, and let `rows_with(w)` be the number of units
 of the pool:
 
 - u(r), its *own words*: the number of words that no other unit contains. Removing r lowers V / N by (N u(r) - V) / (N
-  (N - 1)). An order by u is therefore also an order by this loss.
+  (N - 1)). Sorting units by u is therefore the same as sorting them by the decrease of V / N.
 - phi(r), its *share of the vocabulary*: the sum of 1 / rows_with(w) over the words of r, which is the Shapley value of
   r. The shares of all units sum to V.
 """
@@ -170,8 +170,8 @@ def remove_lowest(
     remaining pool contains (its own words).
 
     Among candidates with equally few own words, the candidate with the smallest share of the vocabulary at the start is
-    removed first. Candidates with equal shares are removed in the order of `ties`. Each removal is the best choice
-    after the earlier removals. The best set of a given size is not computed, because this is the maximum coverage
+    removed first. Candidates with equal shares are removed in the order of `ties`. Each removal is optimal given the
+    earlier removals. The best set of a given size is not computed, because finding that set is the maximum coverage
     problem, which is NP-hard. All removals together take time proportional to the number of words in the pool, plus a
     sort of the candidates.
 
@@ -282,7 +282,8 @@ def _share(
 
 @njit(nogil=True, cache=True)
 def _order_ties(shares: np.ndarray, ties: np.ndarray, ranked: np.ndarray) -> None:
-    """Sort adjacent units with equal shares by their random numbers. All three arrays are in the order of the ranks.
+    """Sort adjacent units with equal shares by their random numbers. The three arrays have one entry per candidate, in
+    ascending order of the shares.
 
     Because equal shares are rare, this function is several times as fast as `np.lexsort` on both keys.
     """

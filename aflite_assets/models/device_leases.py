@@ -140,8 +140,8 @@ def lease_devices(
 
     If all devices are in use, this function waits without a time limit. While it waits, one line in `log` lists the
     processes that hold the locks. `purpose` is shown to other processes that wait. `listed`: the unique names of the
-    machine's GPUs. A card given by number then has the same lock as the same card given by name. If `devices` is empty,
-    the function does not lock and does not wait.
+    machine's GPUs. With `listed`, a card has the same lock whether it is given by number or by name. If `devices` is
+    empty, the function does not lock and does not wait.
 
     Raises:
         ModelError: the folder of the lock files cannot be written.

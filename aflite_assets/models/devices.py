@@ -1,5 +1,5 @@
-"""The device and the precision with which models run. Functions import torch only when called, because Dagster
-resources import this module.
+"""The device on which models run, and the precision of their matrix products. Functions import torch only when called,
+because Dagster resources import this module.
 """
 
 from collections.abc import Iterator

@@ -221,7 +221,8 @@ def _trained(
 
     if isinstance(settings, UntrainedSpec):
         raise ModelError(
-            f"the kind of the representation is {settings.kind!r}, which is never trained; give it no warm-up rows"
+            f"the kind of the representation is {settings.kind!r}, which is never trained; call this function only for "
+            "encoders that are trained"
         )
     check_inputs(settings, train)
     classifier = new_classifier(settings, train, log)

@@ -71,8 +71,7 @@ def other_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A network, with its tokenizer or vocabulary if the tokenizer or vocabulary is learned or loaded together with the
-    network.
+    """A network, and its tokenizer or vocabulary if the network has one.
 
     `model`: a torch module with a last linear layer that computes the output `logits`, rows x classes. `model` has an
     attribute `num_labels` and a method `save_pretrained(folder)`, which writes `config.json` and safetensors.

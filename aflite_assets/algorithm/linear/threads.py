@@ -1,8 +1,8 @@
 """Threads of the engine, and a limit of one thread for torch. Torch divides an operation among OpenMP threads. At the
 end of the operation, these threads wait for each other in a busy loop. If another process needs a core, one thread
-waits for that core while all other threads wait in busy loops. Operations of microseconds then take milliseconds. For
-this reason, torch uses one thread in this package. The engine divides larger work among its own threads, which sleep
-when they wait.
+waits for that core while all other threads wait in busy loops. Operations of microseconds then take milliseconds.
+Because waiting OpenMP threads are busy, torch uses one thread in this package. The engine divides larger work among its
+own threads, which sleep when they wait.
 """
 
 from collections.abc import Callable, Iterator
@@ -58,8 +58,8 @@ def one_torch_thread() -> Iterator[None]:
     """Limit torch to one thread for work in the calling thread. The previous number of threads is restored afterwards.
 
     Several threads may use this context manager at the same time, and uses may be nested. In all other threads,
-    including threads that start meanwhile, torch's number of threads does not change. The block must not call
-    `torch.set_num_threads` itself.
+    including threads that start meanwhile, torch's number of threads does not change. Code in the `with` block must not
+    call `torch.set_num_threads`.
     """
     # Threads other than OpenMP's sleep while they wait, and their number can be set only once.
     if not torch.backends.openmp.is_available():

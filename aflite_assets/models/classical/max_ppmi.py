@@ -72,8 +72,9 @@ def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:
     """Return the positive pointwise mutual information in nats, float64. `counts` and the result are words x classes.
 
     The value is max(0, log(p(word, class) / (p(word) p(class)))), with probabilities from the counts plus `smoothing`
-    in every cell. Without smoothing, the value is zero if a word never occurs in a class. With smoothing, this value
-    may be positive if the class has few words, because smoothing adds the same count to every cell.
+    in every cell. Without smoothing, the value is zero if a word never occurs in a class. With smoothing, a word that
+    never occurs in a class may have a positive value if the class has few words, because smoothing adds the same count
+    to every cell.
     """
     table = counts + smoothing
     by_word, by_class = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)

@@ -25,8 +25,8 @@ FEATURES = (
 class WordOverlap(nn.Module):
     """A classifier of text pairs that uses only seven features of word overlap.
 
-    The features come from the research code of Clark et al. (EMNLP 2019) for HANS; see `overlap_features`. Word vectors
-    are not trained. New weights are drawn from torch's global generator.
+    The features come from the research code of Clark, Yatskar and Zettlemoyer (EMNLP 2019) for HANS; see
+    `overlap_features`. Word vectors are not trained. New weights are drawn from torch's global generator.
     """
 
     def __init__(self, configuration: SiameseConfiguration) -> None:

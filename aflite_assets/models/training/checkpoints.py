@@ -34,8 +34,8 @@ class TrainingState:
     """State of a training run after a finished epoch, with everything that the next epoch depends on.
 
     `accuracies` (on the held-back rows) and `epochs` have one element per finished epoch. `parts` is the number of
-    parts in which a batch was computed. `weights`, `optimizer` and `scheduler` are `state_dict`s, and `generators` is
-    from `generator_states`.
+    micro-batches in which a batch was computed. `weights`, `optimizer` and `scheduler` are `state_dict`s, and
+    `generators` is from `generator_states`.
     """
 
     epochs: list[EpochDynamics]

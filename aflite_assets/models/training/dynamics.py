@@ -72,8 +72,8 @@ class DynamicsRecorder:
         return self.epochs[-1]
 
     def table(self, row_ids: np.ndarray) -> pa.Table:
-        """Return the dynamics as a table, ordered by epoch and then by row. Its columns are row_id int64, epoch int64
-        from 0, label_probability float32 in [0, 1] and correct bool.
+        """Return the dynamics as a table, ordered by epoch and then by row. The columns of the table are row_id int64,
+        epoch int64 from 0, label_probability float32 in [0, 1] and correct bool.
         """
         return pa.table(
             {
@@ -94,10 +94,10 @@ def check_divergence(
     `epochs`: all trained epochs. `kept`: the number of the epoch with the kept weights, counted from 1. `first_batch`:
     positions of the rows that were presented before any step. A training run has diverged if its loss meets two
     conditions. First, the loss is over `HOPELESS` times the loss of guessing, which is ln(classes) nats. Second, the
-    loss is over `RISEN` times the first batch's loss, or there are several epochs and the loss is at least the first
-    epoch's loss. If the weights of the first epoch are kept, the second epoch must meet both conditions too, because
-    the second epoch starts from these weights. A falling loss alone does not rule out divergence. After a divergence,
-    the loss falls because the schedule lowers the learning rate.
+    loss is over `RISEN` times the first batch's loss or, if there are several epochs, not clearly below the first
+    epoch's loss. If the weights of the first epoch are kept, the first two epochs must meet the first condition, and
+    the second epoch must meet the second condition. A falling loss alone does not rule out divergence. After a
+    divergence, the loss falls because the schedule lowers the learning rate.
 
     Raises:
         ModelError: the training diverged.

@@ -47,7 +47,7 @@ def release_memory() -> None:
 
 @dataclass(frozen=True)
 class BatchOutput(Generic[Answer]):
-    """Outputs of rows that were computed at once. `rows` (int64) are the row numbers."""
+    """Outputs for the rows of one batch. `rows` (int64) are the row numbers."""
 
     rows: np.ndarray
     answer: Answer
@@ -60,10 +60,11 @@ class _RanOut:
 
 @dataclass
 class AdaptiveBatchSize:
-    """The number of rows that are computed at once. The number is `most` at the start and is halved each time memory
-    runs out.
+    """The number of rows per batch, which adapts to the available memory. The number is `most` at the start and is
+    halved each time memory runs out.
 
-    Each reduction is written to `log`. Meanwhile, `threads` threads prepare the next batches (see `prefetch`).
+    Each reduction is written to `log`. While a batch is computed, `threads` threads prepare the next batches (see
+    `prefetch`).
     """
 
     log: Callable[[str], None]

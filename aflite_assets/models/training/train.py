@@ -103,17 +103,17 @@ def train_classifier(
     `isolated_random_state`.
 
     If `settings.loss` is `bradley_terry`, the loss of a pair of answers is -log(sigmoid(difference of their scores))
-    (Bradley and Terry 1952). Dynamics and metrics then refer to pairs. The model is not trained on answers without a
-    pair.
+    (Bradley and Terry 1952). With `bradley_terry`, dynamics and metrics refer to pairs. The model is not trained on
+    answers without a pair.
 
     With `row_weights` (float32, at least 0, one per row of `examples`), the loss of each row is multiplied by the row's
     weight. The loss of a batch is still the sum over its rows, divided by the number of rows. Row weights affect
     neither the dynamics nor the metrics. The dynamics use the logits from training mode, before the optimiser step on
     the batch (Swayamdipta et al. 2020, section 2). With `settings.early_stopping`, training ends when the accuracy on
     `held_back` no longer rises, and the weights of the best epoch are kept. By default, `held_back` is a share of
-    `examples`. The model is not trained on that share. If a run was killed, a run with the same `scratch` folder
+    `examples`. The model is not trained on `held_back`. If a run was killed, a run with the same `scratch` folder
     resumes after the last finished epoch. On the CPU, the result of a resumed run is bit-identical. If memory runs out,
-    each batch is computed in more parts.
+    each batch is computed in more micro-batches.
 
     `metrics` has train_loss and train_accuracy, measured when rows are presented, in the epoch with the kept weights.
     `metrics` also has seconds (of this process), rows (trained on) and steps. Early stopping adds held_back_rows,
@@ -208,7 +208,7 @@ def _early_stopping(
 
 @dataclass
 class _Training:
-    """A training run. If memory runs out, training is attempted again with smaller parts of each batch.
+    """A training run. If memory runs out, training is attempted again with smaller micro-batches.
 
     `start`: the weights before the first step. `parts`: the current number of micro-batches per batch. `row_weights`: a
     factor for the loss of each row.

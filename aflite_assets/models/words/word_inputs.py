@@ -100,7 +100,7 @@ class PairInputs:
 
 
 def ragged(name: str, rows: Sequence[Sequence[int] | np.ndarray], *, padding: int = NO_WORD) -> TokenizedTexts:
-    """Return rows of numbers in the form of the model's argument `name`."""
+    """Return rows of numbers as the model argument `name`, in flat arrays with offsets."""
     return TokenizedTexts(
         arrays={name: np.fromiter((number for row in rows for number in row), np.int32)},
         padding={name: padding},
@@ -130,7 +130,7 @@ class WordReader:
         )
 
     def numbers(self, text: str) -> list[int]:
-        """Return the word numbers of a text. A text without words gets a single number."""
+        """Return the word numbers of a text. A text without words gets the number of the unknown word."""
         return [self.number(word) for word in words_of(text)] or [UNKNOWN_WORD]
 
     def number(self, word: str) -> int:

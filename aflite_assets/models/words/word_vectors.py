@@ -53,15 +53,16 @@ def read_word_vectors(
     accepts.
 
     Each line of the file is a word and its numbers, separated by single spaces (Pennington et al., EMNLP 2014). The
-    last `width` fields are the numbers, so a word may contain spaces. The first line on which all fields after the
-    first field are numbers determines the width, which is the number of these fields. A first line of two whole numbers
-    (word2vec's count and width) is skipped. If a word is on several lines, the first line is used. The fields of every
-    line are counted, but numbers are parsed only for the kept lines, one line at a time. The function therefore needs
-    memory only for the result.
+    last `width` fields are the numbers, so a word may contain spaces. The first line on which every field after the
+    first is a number determines the width: the number of these fields. A first line of two whole numbers (word2vec's
+    count and width) is skipped. If a word is on several lines, the first line is used. The fields of every line are
+    counted, but numbers are parsed only for the kept lines, one line at a time. The function therefore needs memory
+    only for the result.
 
     Raises:
-        MissingDataError: the file does not exist. DataError: a line has a wrong number of fields or a number that is
-            not finite, the file is not UTF-8, or the file contains no wanted word.
+        MissingDataError: the file does not exist.
+        DataError: a line has a wrong number of fields or a number that is not finite, the file is not UTF-8, or the
+            file contains no wanted word.
     """
     if not path.is_file():
         raise MissingDataError(

@@ -1,4 +1,4 @@
-"""The engine of the linear classifiers: rows, precision, device, fits, and counts of predictions.
+"""The engine that fits linear classifiers to the rows of a pool and counts their predictions.
 
 Code that handles rows, memory and devices belongs here. The package `solver` searches for an optimum, and the package
 `kernels` has the arithmetic on rows.

@@ -19,8 +19,8 @@ _ROWS_PER_SET = 32
 
 
 class CompiledPasses:
-    """Passes over a pool for several training sets. `counted`: the ascending slots (positions in the pool) for which
-    predictions are counted.
+    """Passes over a pool that compute gradients and count predictions for several training sets. `counted`: the
+    ascending slots (positions in the pool) for which predictions are counted.
 
     The rows of a training set are summed in ascending order. The result is therefore bit-identical for any division
     into blocks and threads.
@@ -46,13 +46,13 @@ class CompiledPasses:
 
     @property
     def threads(self) -> Threads:
-        """Implement the same member of `GradientPasses`."""
+        """Threads for the compiled kernels."""
         return self._threads
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Implement the same member of `GradientPasses`."""
+        """Return the gradients, as specified by `GradientPasses.gradients`."""
         sums, intercept_sums = torch.zeros_like(weights), torch.zeros(intercepts.shape, dtype=torch.float64)
         chosen = numbers.numpy()
         starts, seen = self._starts[chosen], self._sets.seen[chosen]
@@ -77,7 +77,7 @@ class CompiledPasses:
         return sums, intercept_sums.to(intercepts.dtype)
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
-        """Implement the same method of `DataPasses`."""
+        """Add the models' predictions to `counts`, as specified by `DataPasses.count`."""
         bits = self._sets.unpredicted_bits(len(self._pool.rows))
         for block in self._pool.blocks():
             low, high = np.searchsorted(self._counted, (block.first, block.stop))

@@ -1,4 +1,6 @@
-"""Fitting of classifiers to training sets with L-BFGS, a shared starting point, and a preconditioner at that point."""
+"""Fitting of classifiers to training sets with L-BFGS. All fits share a starting point and a preconditioner computed at
+that point.
+"""
 
 from dataclasses import dataclass
 
@@ -64,8 +66,8 @@ def fit(
     memory_limit: int,
     together: int | None = None,
 ) -> Fits:
-    """Fit a classifier to every training set. `together` is the number of sets for which memory is planned; by default,
-    all sets are fitted at once.
+    """Fit a classifier to every training set. `together` is the number of training sets whose L-BFGS vectors must fit
+    into memory at the same time, by default all sets.
 
     For a training set with a single class, the classifier keeps the starting weights, because any weights predict that
     class. A fit has converged when the norm of the gradient, divided by the square root of the number of rows, is at
@@ -97,7 +99,7 @@ def fit(
 
 @dataclass(frozen=True)
 class _Task:
-    """The training sets `numbers`, with an L2 strength and a tolerance for each set."""
+    """A fitting task: the training sets `numbers`, with an L2 strength and a tolerance for each set."""
 
     passes: GradientPasses
     preconditioner: Preconditioner
@@ -186,9 +188,9 @@ def tolerance_at(
     `point`.
 
     Consider a training set of t rows with d columns. Its curvature along some direction may fall to (1 - sqrt(d / t))^2
-    of the pool's curvature (Marchenko and Pastur 1967). The error along that direction grows accordingly. The norm sums
-    the errors of all outputs, but a prediction depends only on the highest outputs. If there are many outputs, a larger
-    sum is therefore allowed.
+    of the pool's curvature (Marchenko and Pastur 1967). The error along a direction grows as the curvature along it
+    falls. The norm sums the errors of all outputs, but a prediction depends only on the highest outputs. If there are
+    many outputs, a larger sum is therefore allowed.
     """
     scores = sample.features @ point.weights.T + point.intercepts
     weight = float(curvature_of(scores, codes, loss).own.mean())

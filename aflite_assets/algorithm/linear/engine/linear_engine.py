@@ -1,5 +1,5 @@
-"""The engine of one run. The engine chooses how rows are passed and at which precision, reuses memory between
-iterations, and returns the counts of predictions.
+"""The engine of one run of the filter. The engine chooses how rows are passed and at which precision, reuses memory
+between iterations, and returns the counts of predictions.
 """
 
 import logging
@@ -104,7 +104,7 @@ class SummedClassifiers:
 
 @dataclass(frozen=True)
 class KeptClassifiers:
-    """The classifiers of one kind, in the order in which they were added. Another process sums them with
+    """The classifiers of one kind, in the order in which they were added. Another process sums the classifiers with
     `SummedClassifiers`.
     """
 

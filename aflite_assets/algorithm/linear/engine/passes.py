@@ -106,7 +106,7 @@ class SummedPasses:
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Implement the method of `GradientPasses`."""
+        """Return the gradients summed over the parts, as specified by `GradientPasses.gradients`."""
         all_parts = torch.arange(self._parts, device=numbers.device)
         sums = self._passes.gradients(weights.repeat(self._parts, 1, 1), intercepts.repeat(self._parts, 1), all_parts)
         return sums[0].sum(dim=0, keepdim=True), sums[1].sum(dim=0, keepdim=True)
@@ -168,7 +168,7 @@ class TorchPasses:
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Implement the method of `GradientPasses`."""
+        """Return the gradients, as specified by `GradientPasses.gradients`."""
         if self._gathered is None and self._can_gather(weights):
             self._gathered = self._gather(weights)
         if self._gathered is not None:
@@ -189,7 +189,7 @@ class TorchPasses:
         return sums, intercept_sums
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
-        """Implement the method of `DataPasses`."""
+        """Add the models' predictions to `counts`, as specified by `DataPasses.count`."""
         columns = len(weights) * self._sets.seen.shape[1]
         most = max(1, self._memory_limit // 8 // (4 * columns * weights.element_size()))
         for first, features in self._blocks():

@@ -1,9 +1,9 @@
 """Features of the pool, standardized and padded. If the features fit, they are kept in main memory or on the GPU;
 otherwise, they are read in blocks.
 
-Because intercepts are not penalised, a shift of the features does not change the predictions. A change of scale has no
-effect either, if the L2 strength is scaled accordingly. Features are standardized because float32 is most precise for
-values near zero and of size about 1.
+Because intercepts are not penalised, a shift of the features does not change the predictions. A change of the features'
+scale does not change the predictions if the L2 strength is scaled accordingly. Features are standardized because
+float32 is most precise for values near zero and of size about 1.
 """
 
 import logging
@@ -58,7 +58,7 @@ class Standardization:
 
 @dataclass(frozen=True)
 class Block:
-    """Features (slots x padded width) of consecutive slots. The first slot is `first`."""
+    """Features of consecutive slots (positions in the pool), slots x padded width. The first slot is `first`."""
 
     first: int
     features: np.ndarray
@@ -100,8 +100,8 @@ class PoolFeatures:
             self._rotate()
 
     def blocks(self) -> Iterator[Block]:
-        """Yield blocks with all slots in order. Unless the pool is in memory, each block is overwritten by the next
-        block.
+        """Yield the features of all slots, block by block, in slot order. Unless the pool is in memory, each block is
+        overwritten by the next block.
         """
         for block in self.slices:
             if not self.resident:
@@ -109,17 +109,17 @@ class PoolFeatures:
             yield Block(block.start, self._buffer[: block.stop - block.start])
 
     def keep(self, rows: np.ndarray) -> None:
-        """Keep only some of the rows. Nothing changes if the pool is in memory or if its slots are fixed."""
+        """Keep only the given rows. Nothing changes if the pool is in memory or if its slots are fixed."""
         if not self.resident and not self._fixed:
             self.rows = rows
             self.slices = self._sliced()
 
     def fix_slots(self) -> None:
-        """Keep the numbering of the slots from now on, because a copy of the pool depends on it."""
+        """Fix the numbering of the slots from now on, because a copy of the pool uses this numbering."""
         self._fixed = True
 
     def slots_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the slots of some rows. The row numbers must be ascending."""
+        """Return the slots of the given rows. The row numbers must be ascending."""
         return np.searchsorted(self.rows, rows)
 
     def _sliced(self) -> list[slice]:
@@ -154,8 +154,8 @@ def convert(features: np.ndarray, rows: np.ndarray, standardization: Standardiza
 
 
 def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
-    """Return a zero matrix in which every row starts at a cache line. A row of `width` numbers must fill whole cache
-    lines.
+    """Return a matrix of zeros in which every row starts at a cache line. A row of `width` numbers must fill whole
+    cache lines.
     """
     size = rows * width * dtype.itemsize
     raw = np.zeros(size + _LINE_BYTES, dtype=np.uint8)
@@ -164,7 +164,9 @@ def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
 
 
 def working_memory(device: torch.device, memory_limit: int) -> int:
-    """Return the available bytes besides the pool: a quarter of a GPU's free memory or, on the CPU, `memory_limit`."""
+    """Return how many bytes may be used in addition to the pool: a quarter of a GPU's free memory or, on the CPU,
+    `memory_limit`.
+    """
     return torch.cuda.mem_get_info(device)[0] // 4 if device.type == "cuda" else memory_limit
 
 

@@ -74,8 +74,9 @@ def to_logistic_slopes(
     """Replace scores (without intercepts) by the derivatives of the logistic loss, correct to 1e-7. The derivative is 0
     for unseen classes.
 
-    `first`: the class of the first line. `codes`: the address of the classes of the rows, one int32 per row. Each class
-    must have been seen. `count`: the number of rows. Further entries are set to 0.
+    `first`: the class of the first line. `codes`: the address of the classes of the rows, one int32 per row. The class
+    of each row must have been seen. `count`: the number of rows. For entries after the first `count` rows, the
+    derivatives are 0.
     """
     signature = types.void(
         types.uintp, types.intp, types.uintp, types.uintp, types.boolean, types.intp, types.uintp, types.intp

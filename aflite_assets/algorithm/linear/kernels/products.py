@@ -134,7 +134,7 @@ def _spaced(builder: Builder, address: Value, stride: Value, count: int) -> list
 
 
 def _horizontal(builder: Builder, vectors: Sequence[Value]) -> Value:
-    """Return a vector of the sums of four vectors."""
+    """Return a vector of four numbers: for each of four vectors, the sum of its lanes."""
     first, second, third, fourth = vectors
     pairs = _interleaved_sum(builder, first, second, step=1), _interleaved_sum(builder, third, fourth, step=1)
     total = _interleaved_sum(builder, *pairs, step=2)
@@ -148,8 +148,8 @@ def _horizontal(builder: Builder, vectors: Sequence[Value]) -> Value:
 
 
 def _interleaved_sum(builder: Builder, first: Value, second: Value, *, step: int) -> Value:
-    """Add the two halves of every group of four lanes, for two vectors. In the result, the lanes of the two vectors
-    alternate by `step`.
+    """Add lanes in pairs within every group of four lanes, for two vectors: lane i is added to lane i + 2. In the
+    result, the lanes of the two vectors alternate by `step`.
     """
     low, high = [], []
     for lane in range(_LANES):

@@ -1,6 +1,6 @@
 """Building blocks for the vector code in `products.py` and `activations.py`. This module contains no formulas of
-AFLite. Numba cannot keep sums in registers across a loop, and cannot vectorise loops over 16 numbers. Code that needs
-both is therefore written as LLVM instructions, in functions that work on addresses.
+AFLite. Numba cannot keep sums in registers across a loop, and cannot vectorise loops over 16 numbers. Code for such
+loops is therefore written as LLVM instructions, in functions that work on addresses.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,8 +24,8 @@ def loop(
     *,
     stride: int = 1,
 ) -> list[Value]:
-    """Emit a loop over the positions 0, stride, 2 x stride and so on below `stop`, which is above 0. Values are passed
-    from one iteration to the next.
+    """Emit a loop over the positions 0, stride, 2 x stride and so on below `stop`, which must be positive. Values are
+    passed from one iteration to the next.
     """
     before = builder.block
     body, after = builder.append_basic_block("body"), builder.append_basic_block("after")

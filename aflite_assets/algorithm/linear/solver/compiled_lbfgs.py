@@ -117,7 +117,8 @@ def update_directions(
     sums: np.ndarray,
     intercept_sums: np.ndarray,
 ) -> None:
-    """Take or shorten the step to the classifiers from `trial_weights`, and choose the next direction.
+    """Decide for each problem whether the step to the classifiers from `trial_weights` is taken or shortened. If the
+    step is taken, also choose the next direction.
 
     `weights`: the weights that `trial_weights` computed. `sums` and `intercept_sums`: gradients of the losses at these
     weights, in the preconditioner's basis. `strengths`: the L2 strength of each problem.

@@ -57,8 +57,9 @@ class Preconditioner:
 
     `mixing`: the orthogonal matrix that mixes the outputs, outputs x outputs. `centres`: the centre of each mixed
     output in the basis, mixed outputs x directions. `dense`: the inverse square root of the dense block of the
-    curvature. Each row and column stands for a mixed output with a top direction or an intercept. `scales`: the inverse
-    square roots of the curvature along the other directions, mixed outputs x other directions.
+    curvature. Each row and each column of `dense` belongs to one mixed output and to either one direction of large
+    variance or the intercept. `scales`: the inverse square roots of the curvature along the other directions, mixed
+    outputs x other directions.
     """
 
     basis: torch.Tensor | None
@@ -74,8 +75,8 @@ class Preconditioner:
 
     @property
     def is_mixed(self) -> bool:
-        """True if outputs are mixed. Many outputs are not mixed, because no combination of balanced classes is
-        preferred.
+        """True if outputs are mixed. More than `_MIXED_OUTPUTS` outputs are not mixed, because with many balanced
+        classes, all combinations of outputs have similar curvature.
         """
         return len(self.mixing) <= _MIXED_OUTPUTS
 
@@ -146,8 +147,8 @@ def preconditioner_at(
 def _dense_root(
     top: torch.Tensor, centres: torch.Tensor, curvature: Curvature, factor: float, strength: float
 ) -> torch.Tensor:
-    """Return a matrix R with R R^T equal to the inverse curvature over (mixed output, direction or intercept), computed
-    in float64.
+    """Return a matrix R with R R^T equal to the inverse of the dense block of the curvature, computed in float64. Each
+    row of the block belongs to a mixed output and to either a direction of large variance or the intercept.
     """
     outputs, directions = centres.shape
     size = directions + 1

@@ -1,6 +1,6 @@
 """The representation bias that linear classifiers reach by chance. The bias is measured by passes over permuted labels.
 
-The module `filtering.py` filters the rows. The report uses the measured bias in its verdict.
+The module `filtering.py` filters the rows. The verdict in the report uses the measured bias.
 """
 
 from dataclasses import replace
@@ -152,8 +152,8 @@ def size_bins(sizes: np.ndarray) -> list[np.ndarray]:
     """Return bins of group numbers. The groups of a bin have similar numbers of rows, and each bin has at least
     `FEWEST_IN_BIN` groups.
 
-    If enough groups have the same size, they form a separate bin. Groups of a rare size are joined with the groups of
-    the next larger size. The remaining largest groups are added to the last bin.
+    If enough groups have the same size, these groups form a separate bin. Groups of a rare size are joined with the
+    groups of the next larger size. The remaining largest groups are added to the last bin.
     """
     order = np.argsort(sizes, kind="stable")
     edges, start = [], 0

@@ -87,16 +87,16 @@ def filter_dataset(
             `score_only` rows. If the pool contains test rows, `counted` can restrict the target to train rows. All
             other sizes refer to the whole pool.
         copies: one integer per row, the same integer for exact copies of a row. With remove="rows", copies are removed
-            together according to their mean predictability, if they all fit into one slice. Copies do not change how
+            together according to their mean predictability, if all copies fit into one slice. Copies do not change how
             training sets are drawn.
-        words: the words of every row, needed only for ranking="vocabulary". With this ranking, no row may be
-            `score_only`. Each iteration counts the words again in its pool. Rows that are removed together count as one
+        words: the words of every row, needed only for ranking="vocabulary". With ranking="vocabulary", no row may be
+            `score_only`. Each iteration counts the words of its pool again. Rows that are removed together count as one
             row.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool that is too large for the GPU's
             memory is streamed.
         memory_limit: bytes of main memory that a run may use. The limit does not include the memory-mapped pages of
             `features`, a hundred bytes per row, and the loaded libraries. If a float32 copy of the pool takes more than
-            half of this limit, the pool is read again in every pass.
+            half of `memory_limit`, the pool is read again in every pass.
         keep_probabilities: keep the matrix of probabilities (rows x classes) of the first iteration. The classifier
             must give probabilities.
         on_iteration: a function that is called with the record and the state after each iteration, including the last
@@ -104,7 +104,7 @@ def filter_dataset(
         resume: a state that `on_iteration` received in an earlier run with the same inputs, settings and seed. The
             result is bit-identical to the result of an uninterrupted run.
         scorers: other processes that score the partitions, with bit-identical results (see `spreading.py`). Small jobs
-            are scored in this process.
+            are scored in the calling process.
         is_learnt: a function that is called once, with the scores of the first pass. If the function returns False, the
             run ends after the first pass without removing any row.
 
@@ -395,7 +395,7 @@ def _advanced(
 
 
 def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, removal: Slice) -> FilterState:
-    """Return the state with the word counts of this iteration. For kept rows, the state has the word counts from the
+    """Return the state with the word counts of the iteration. For kept rows, the state has the word counts from the
     start of the iteration.
     """
     rows, share = len(state.predictability), state.vocabulary_share

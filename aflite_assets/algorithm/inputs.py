@@ -103,7 +103,7 @@ def check_run(*, seed: object, device: object, memory_limit: object) -> None:
 
 
 def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
-    """Check that a training set can be drawn and that it leaves rows to hold out."""
+    """Check that a training set can be drawn and that some rows are left to hold out."""
     rows = inputs.trainable_rows
     if settings.train_size >= len(rows):
         raise InvalidInputError(
@@ -140,7 +140,7 @@ def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
 
 
 def check_partitions(partitions: Iterable[object], inputs: Inputs) -> list[np.ndarray]:
-    """Return the given training sets as ascending int64 row numbers."""
+    """Check the given training sets, and return each set as an array of ascending int64 row numbers."""
     if isinstance(partitions, np.ndarray) and partitions.ndim == 1:
         raise InvalidInputError(
             "`partitions` is a single 1-d array; give a list with one array of training row numbers per partition"

@@ -54,7 +54,7 @@ class BiasTable:
 class Optimum:
     """The subset with the least representation bias.
 
-    `kept_rows`: int64, ascending. `representation_bias`: the exact bias of this subset, in [0, 1]. `subsets_searched`:
+    `kept_rows`: int64, ascending. `representation_bias`: the exact bias of the subset, in [0, 1]. `subsets_searched`:
     number of compared subsets, which are all subsets of the target size. `ties`: number of subsets that have the least
     bias, including `kept_rows`. If several subsets have the least bias, `kept_rows` is the first of them in the order
     of row numbers. `table`: the counts that `exact_bias` needs.
@@ -90,8 +90,8 @@ def optimal_subset(
         train_size: number of rows that each classifier is trained on. The number of fits is the binomial coefficient of
             the number of rows and `train_size`.
         fit: a function that replaces the classifier, as in `score_rows`. The function is called once per training set,
-            with rows in ascending order, and must be deterministic. If None, logistic regression is fitted to its
-            optimum.
+            with rows in ascending order, and must be deterministic. If `fit` is None, logistic regression is fitted to
+            its optimum.
         inverse_regularization: scikit-learn's C, used by the logistic regression.
         most_fits: maximum number of fits; more fits raise an error. A logistic regression takes some milliseconds.
         most_subsets: maximum number of subsets, 2**rows; more subsets raise an error. Each subset takes 8 bytes.

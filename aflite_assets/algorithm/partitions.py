@@ -44,8 +44,8 @@ def draw_partitions(
     """Return the training rows of each partition of one iteration, starting with partition `first`, as ascending int64
     row numbers.
 
-    `rows` are the numbers of the rows that may be trained on. `groups` has the same length and holds the group of each
-    row. Partition j depends only on (seed, iteration, j) and on the rows.
+    `rows` are the numbers of the rows that may be trained on. `groups` holds the group of each row in `rows`. Partition
+    j depends only on (seed, iteration, j) and on the rows.
 
     Raises:
         InvalidInputError: every group is larger than `train_size`.

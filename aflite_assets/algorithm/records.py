@@ -39,7 +39,7 @@ class Scores:
     `label_probability` is None if no classifier gives probabilities. `probabilities`: the mean held-out probability of
     every class, float32, rows x classes, or None without `keep_probabilities`. The columns are the distinct labels in
     ascending order. `representation_bias`: mean predictability of the scored rows that are not `score_only`.
-    `scored_bias`: mean predictability of the `score_only` rows, or None if none of these rows has a score.
+    `scored_bias`: mean predictability of the `score_only` rows, or None if no `score_only` row has a score.
     """
 
     predictability: np.ndarray
@@ -142,23 +142,23 @@ class FilterArrays:
     """Arrays that a run stores about its rows. All row numbers are positions in the input.
 
     `removed_rows`: int64, ordered by iteration, ascending within an iteration. `removed_in_iteration`: the iteration in
-    which each of these rows was removed, int64. `predictability` (float32) and `held_out_count` (int64): values of
-    every input row from the last iteration in which the row had a score. For a row that never had a score,
+    which each row of `removed_rows` was removed, int64. `predictability` (float32) and `held_out_count` (int64): values
+    of every input row from the last iteration in which the row had a score. For a row that never had a score,
     `predictability` is NaN and `held_out_count` is 0.
     `label_probability`: label probability of every input row in the first iteration, float32, NaN for a row that was
     not held out. `label_probability` is None if the classifier gives no probabilities. `probabilities`: mean held-out
     probabilities from the first iteration, float32, rows x classes, or None without `keep_probabilities`.
     `instead_labels` (int64, -1 for none) and `instead_shares` (float32) are rows x 3. `instead_labels` holds the most
-    frequent wrong predictions for the row, most frequent first. `instead_shares` holds the shares of these wrong
-    predictions among the row's held-out predictions. `instead_labels` and `instead_shares` are from the same iteration
-    as `predictability`. `instead_labels` and `instead_shares` are None if the counts of all classes would take more
-    than a sixteenth of the memory limit. `own_words` (int64) and `vocabulary_share` (float64) have one entry per input
-    row. `own_words` and `vocabulary_share` are None unless rows are ranked by vocabulary. `own_words` is the number of
-    words that no other row of the pool contained when the row was removed. For a kept row, `own_words` is the number in
-    the final pool. `vocabulary_share` is the row's share of the vocabulary at the start, as defined in `vocabulary.py`.
-    Rows that are removed together have the same `own_words` and the same `vocabulary_share`. `last_label_probability`:
-    the label probability of every row from the last iteration in which the row had a score, float32.
-    `last_label_probability` is None unless rows are ranked by label probability.
+    frequent wrong predictions for the row, most frequent first. `instead_shares` holds the share of each wrong
+    prediction in `instead_labels` among the row's held-out predictions. `instead_labels` and `instead_shares` are from
+    the same iteration as `predictability`. `instead_labels` and `instead_shares` are None if the counts of all classes
+    would take more than a sixteenth of the memory limit. `own_words` (int64) and `vocabulary_share` (float64) have one
+    entry per input row. `own_words` and `vocabulary_share` are None unless rows are ranked by vocabulary. `own_words`
+    is the number of words that no other row of the pool contained when the row was removed. For a kept row, `own_words`
+    is the number in the final pool. `vocabulary_share` is the row's share of the vocabulary at the start, as defined in
+    `vocabulary.py`. Rows that are removed together have the same `own_words` and the same `vocabulary_share`.
+    `last_label_probability`: the label probability of every row from the last iteration in which the row had a score,
+    float32. `last_label_probability` is None unless rows are ranked by label probability.
     """
 
     removed_rows: np.ndarray
@@ -180,7 +180,7 @@ class FilterResult(FilterArrays):
 
     `kept_rows`: int64, ascending, including `score_only` rows. `classes`: int64, the distinct labels, ascending.
     `iterations`: one record per iteration. The last iteration scores the kept rows and removes nothing. `warnings`:
-    sentences about possible problems of this run.
+    sentences about possible problems of the run.
     """
 
     kept_rows: np.ndarray

@@ -27,8 +27,8 @@ def score_rows(
     memory_limit: int = 2**30,
     keep_probabilities: bool = False,
 ) -> Scores:
-    """Score every row with classifiers that were not trained on the row. The result is the first scoring pass of
-    Algorithm 1 (ICML 2020).
+    """Score every row with classifiers that were not trained on the row. The scores equal those of the first iteration
+    of Algorithm 1 (ICML 2020).
 
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. The array is never
@@ -39,8 +39,8 @@ def score_rows(
         groups: one integer per row; rows of a group are never split between training rows and held-out rows.
         score_only: bool per row; True rows are never trained on. Each True row is predicted by a random subset of the
             classifiers. On average, a True row gets as many predictions as a train row. If `partitions` is given, each
-            True row is predicted by all classifiers. In either case, a classifier that was trained on rows of a group
-            does not predict the other rows of this group.
+            True row is predicted by all classifiers. A classifier that was trained on rows of a group never predicts
+            the other rows of the group.
         partitions: one array of training row numbers per partition, which replaces the random draw. If `partitions` is
             given, `train_size` and `n_partitions` are not used.
         fit: a function that replaces the classifiers: `fit(features, labels, classes)` returns a function `predict`.
@@ -50,7 +50,7 @@ def score_rows(
             memory is streamed.
         memory_limit: bytes of main memory that a run may use. The limit does not include the memory-mapped pages of
             `features`, a hundred bytes per row, and the loaded libraries. If a float32 copy of the pool takes more than
-            half of this limit, the pool is read again in every pass.
+            half of `memory_limit`, the pool is read again in every pass.
         keep_probabilities: keep the matrix of probabilities (rows x classes) if the classifier gives probabilities.
 
     Raises:
@@ -87,12 +87,12 @@ def _scores(inputs: Inputs, tally: Tally) -> Scores:
 
 
 def mean_score(scores: np.ndarray) -> float:
-    """Return the mean over the rows that have a score. At least one row must have a score."""
+    """Return the mean score of the rows that have a score. At least one row must have a score."""
     return float(np.nanmean(scores))
 
 
 def scored_mean(scores: np.ndarray) -> float | None:
-    """Return the mean score of the `score_only` rows, or None if all these rows lack a score."""
+    """Return the mean score of the `score_only` rows, or None if no `score_only` row has a score."""
     return None if np.isnan(scores).all() else mean_score(scores)
 
 

@@ -34,10 +34,11 @@ class Slice:
 
     `rows`: ascending row numbers. `passing`: number of rows that pass the threshold. `cutoff`: lowest score among the
     removed rows, or None if nothing is removed. `tied_at_cutoff`: number of rows with exactly the cut-off score.
-    `reaches_target`: True if the target size prevented the removal of further rows. `runs_out`: True if too few rows
-    could be removed to fill the slice. `cut`: the rule for removing rows that are only scored, or None if all of them
-    are kept. `own_words`: int64, one entry per row of `rows`, or None unless rows are ranked by vocabulary. An entry is
-    the number of words that no other unit contained when the row's unit was removed.
+    `reaches_target`: True if the target size is reached or prevented the removal of further rows. `runs_out`: True if
+    too few rows could be removed to fill the slice. `cut`: the rule for removing rows that are only scored, or None if
+    all only-scored rows are kept. `own_words`: int64, one entry per row of `rows`, or None unless rows are ranked by
+    vocabulary. Each entry of `own_words` is the number of words that no other unit contained when the row's unit was
+    removed.
     """
 
     rows: np.ndarray
@@ -143,15 +144,15 @@ def choose_slice(
 ) -> Slice:
     """Return the first units in the order of removal, with at most `allowed` rows and at most `room` counted rows.
 
-    The selection "greedy" orders the units that pass the threshold by score. "gumbel_over_threshold" orders them by log
-    score plus Gumbel noise. The selection "gumbel" orders all scored units by log score plus noise, and removes nothing
-    if no score reaches the threshold. Units with equal keys are in random order, which depends on (seed, iteration).
-    With `ties` "label_probability", units with equal keys are first ordered by label probability. With `ranking`
-    "label_probability", the units that pass the threshold are ordered by label probability. With `balance` "classes",
-    `allowed` is divided among the classes in proportion to their rows, and `room` in proportion to their counted rows.
-    A unit that is too large for the rest of the slice is skipped. With a `vocabulary` of the pool (`words_of`), the
-    units that pass the threshold are removed in the order of `remove_lowest`. The slice then has no rule for rows that
-    are only scored (`Slice.cut` is None).
+    The selection "greedy" orders the units that pass the threshold by score. The selection "gumbel_over_threshold"
+    orders the units that pass the threshold by log score plus Gumbel noise. The selection "gumbel" orders all scored
+    units by log score plus noise, and removes nothing if no score reaches the threshold. Units with equal keys are in
+    random order, which depends on (seed, iteration). With `ties` "label_probability", units with equal keys are first
+    ordered by label probability. With `ranking` "label_probability", the units that pass the threshold are ordered by
+    label probability. With `balance` "classes", `allowed` is divided among the classes in proportion to their rows, and
+    `room` in proportion to their counted rows. A unit that is too large for the rest of the slice is skipped. With a
+    `vocabulary` of the pool (`words_of`), the units that pass the threshold are removed in the order of
+    `remove_lowest`. The slice then has no rule for rows that are only scored (`Slice.cut` is None).
     """
     passing = int(among.sizes[settings.passes(among.scores)].sum())
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
@@ -182,10 +183,10 @@ def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, se
     """Among the rows that are only scored, return the rows that the rule `cut` removes. With Gumbel noise, noise is
     drawn for each unit.
 
-    A unit is removed if the unit ranks before the last row of the pool's slice. At the cut-off, units are removed at
-    random, at the same rate as the pool's units at the cut-off. The threshold applies to units that are only scored as
-    well. If the slice contains every unit of the pool that passes the threshold, then every only-scored unit that
-    passes the threshold is removed too.
+    A unit is removed if the unit ranks before the last row of the pool's slice. At the cut-off, only-scored units are
+    removed at random, at the same rate as the pool's units at the cut-off. Units that are only scored must also pass
+    the threshold to be removed. If the slice contains every unit of the pool that passes the threshold, then every
+    only-scored unit that passes the threshold is removed too.
     """
     if cut is None:
         return among.rows[:0]
@@ -266,8 +267,8 @@ def shared_out(places: int, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Going:
-    """Units that a slice removes. `reaches_target` is True if the target is reached, and `runs_out` is True if the
-    slice is not full.
+    """Units that a slice removes. `reaches_target` is True if the target is reached or limits the slice, and `runs_out`
+    is True if too few units are eligible to fill the slice.
 
     `own_words`: int64 per unit, as in `Slice`, or None if rows are not ranked by vocabulary.
     """
@@ -312,7 +313,7 @@ def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int
     """Choose the removed units from `ordered`. Each class has a separate part of the slice.
 
     If the target limits the slice, the number of rows above the target is also divided among the classes. If a class
-    does not use its share of these rows, the next units in the order are removed instead, whatever their class.
+    does not use its share of these rows, the next units in the order are removed instead, regardless of their class.
     """
     if among.classes is None:
         raise InvalidInputError(
@@ -376,7 +377,9 @@ def _eligible(among: Candidates, settings: FilterSettings, *, any_passes: bool) 
 
 
 def _fitting(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> tuple[np.ndarray, bool]:
-    """Return the positions of the removed units in `ordered`, and True if the target prevented a removal."""
+    """Return the positions of the removed units in `ordered`, and True if the target is reached or prevented a
+    removal.
+    """
     sizes, counted = among.sizes[ordered], among.counted[ordered]
     # Once the target is reached, rows that it does not count stay, as those of their rank that it does count.
     reached = int(np.searchsorted(np.cumsum(counted), room))

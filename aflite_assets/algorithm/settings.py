@@ -158,7 +158,7 @@ class FilterSettings:
 def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) -> None:
     """Check the conditions of Algorithm 1 on the sizes: t < n, k <= n and n <= number of rows.
 
-    `pool_rows`: number of rows that may be trained on. `counted_rows`: number of these rows that count towards the
+    `pool_rows`: number of rows that may be trained on. `counted_rows`: number of pool rows that count towards the
     target size. If only some rows count, n is `target_size` scaled up from `counted_rows` to `pool_rows`.
 
     Raises:

@@ -1,7 +1,7 @@
 """Ranking of rows by their effect on the vocabulary. The words of a pool are counted, and rows are removed greedily
 based on the counts.
 
-Mishra and Sachdeva, "Do We Need to Create Big Datasets to Learn a Task?" (SustaiNLP 2020, Algorithm 1), sort the
+Algorithm 1 of Mishra and Sachdeva (SustaiNLP 2020, "Do We Need to Create Big Datasets to Learn a Task?") sorts the
 candidates of a slice by |V| / |X|, the number of distinct words per row. The ratio |V| / |X| is the first term of the
 data quality index DQI (Mishra et al., arXiv 2005.00816). The module `selection.py` chooses the candidates and the
 number of removed rows.

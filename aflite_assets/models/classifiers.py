@@ -58,7 +58,7 @@ class NeuralClassifier:
 
 
 def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[str], None]) -> NeuralClassifier:
-    """Return a classifier to be trained on these rows. New weights are drawn from torch's global random generator.
+    """Return a classifier to be trained on the given rows. New weights are drawn from torch's global random generator.
 
     Raises:
         ModelError: the checkpoint or the architecture cannot be used.

@@ -52,7 +52,7 @@ class DeviceLease:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables for the devices. A process must set them before it imports torch."""
+        """Environment variables for the devices. A process must set these variables before it imports torch."""
         return {VISIBLE: ",".join(self.devices)} if self.devices else {}
 
     @contextmanager
@@ -138,10 +138,10 @@ def lease_devices(
     """Hold a lock on one of `devices` inside the `with` block. With `all_free`, lock every free device; at least one
     device is locked.
 
-    If all devices are in use, this function waits without a time limit. While it waits, one line in `log` lists the
-    processes that hold the locks. `purpose` is shown to other processes that wait. `listed`: the unique names of the
-    machine's GPUs. With `listed`, a card has the same lock whether it is given by number or by name. If `devices` is
-    empty, the function does not lock and does not wait.
+    If all devices are in use, this function waits without a time limit. While all devices are in use, one line in `log`
+    lists the processes that hold the locks. `purpose` is shown to other processes that wait. `listed`: the unique names
+    of the machine's GPUs. With `listed`, a card has the same lock whether it is given by number or by name. If
+    `devices` is empty, the function does not lock and does not wait.
 
     Raises:
         ModelError: the folder of the lock files cannot be written.

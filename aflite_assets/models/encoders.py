@@ -247,7 +247,7 @@ def load_encoder(
     If memory runs out while rows are encoded, the encoder writes a line to `log` and continues with smaller batches.
 
     Raises:
-        ModelError: the folder contains no encoder for these labels.
+        ModelError: the folder contains no encoder for the given labels.
     """
     if isinstance(settings, IdentityEncoderSpec):
         if width is None:

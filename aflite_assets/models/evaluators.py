@@ -1,5 +1,5 @@
-"""Evaluators: models that are trained on one train set and predict every test set. The package `analysis` computes
-their accuracies.
+"""Evaluators: models that are trained on one train set and predict every test set. The package `analysis` computes the
+accuracies of evaluators.
 """
 
 import time

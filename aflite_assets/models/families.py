@@ -43,7 +43,7 @@ def neural_family(settings: NeuralModelSpec) -> NeuralFamily:
     """Return the family of a neural network from its settings.
 
     Raises:
-        ModelError: an installed package registered an object for a network that is not a `NeuralFamily`.
+        ModelError: an installed package registered the network with an object that is not a `NeuralFamily`.
     """
     family = _FAMILIES[type(settings)]
     if not isinstance(family, NeuralFamily):
@@ -55,7 +55,7 @@ def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
     """Return the family of an evaluator with scikit-learn's interface from its settings.
 
     Raises:
-        ModelError: an installed package registered an object for this evaluator that is not a `ClassicalFamily`.
+        ModelError: an installed package registered the evaluator with an object that is not a `ClassicalFamily`.
     """
     family = _FAMILIES[type(settings)]
     if not isinstance(family, ClassicalFamily):
@@ -64,8 +64,8 @@ def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
 
 
 def kinds_for(modality: Modality) -> str:
-    """Return a phrase with the model kinds that can read these rows. Encoders are listed first, then models that are
-    evaluators only.
+    """Return a phrase with the model kinds that can read the given rows. Encoders are listed first, then models that
+    are evaluators only.
     """
     able = [family for family in _ALL if family.modality in (None, modality)]
     neural = [_kind(one) for one in able if isinstance(one, NeuralFamily)]

@@ -48,7 +48,7 @@ class ModelInputs(Protocol):
         ...
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> "dict[str, torch.Tensor]":
-        """Return the arguments of the model's forward pass for these rows."""
+        """Return the arguments of the model's forward pass for the rows at `positions`."""
         ...
 
 
@@ -107,7 +107,7 @@ class ModelFamily(ABC, Generic[Settings]):
 
     def make(self, settings: Settings) -> str:
         """Return a text that is equal for closely related models, for example for models from the same checkpoint. A
-        model never judges a closely related model.
+        filter is never judged by an evaluator that is closely related to the filter's encoder.
         """
         return str(getattr(settings, "kind", type(self).__name__))
 
@@ -123,10 +123,10 @@ class NeuralFamily(ModelFamily[NeuralSettings]):
 
     @abstractmethod
     def new(self, settings: NeuralSettings, train: Examples, log: Log) -> BuiltModel:
-        """Build a model to be trained on these rows. New weights are drawn from torch's global random generator.
+        """Build a model to be trained on the given rows. New weights are drawn from torch's global random generator.
 
         Raises:
-            ModelError, DataError: the model cannot be built with these settings, or from these rows.
+            ModelError, DataError: the model cannot be built with the given settings, or from the given rows.
         """
 
     @abstractmethod

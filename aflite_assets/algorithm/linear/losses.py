@@ -111,7 +111,7 @@ class Curvature:
     mixing: torch.Tensor
 
     def mixed(self, mixing: torch.Tensor) -> "Curvature":
-        """Return the same curvature with respect to new linear combinations of the outputs, the columns of `mixing`."""
+        """Return the curvature with respect to new linear combinations of the outputs, the columns of `mixing`."""
         return Curvature(self.diagonal, self.coupling, mixing)
 
     @property

@@ -1,8 +1,8 @@
 """Threads of the engine, and a limit of one thread for torch. Torch divides an operation among OpenMP threads. At the
-end of the operation, these threads wait for each other in a busy loop. If another process needs a core, one thread
+end of the operation, the OpenMP threads wait for each other in a busy loop. If another process needs a core, one thread
 waits for that core while all other threads wait in busy loops. Operations of microseconds then take milliseconds.
-Because waiting OpenMP threads are busy, torch uses one thread in this package. The engine divides larger work among its
-own threads, which sleep when they wait.
+To avoid such waits in busy loops, torch uses one thread in this package. The engine divides larger work among its own
+threads, which sleep when they wait.
 """
 
 from collections.abc import Callable, Iterator

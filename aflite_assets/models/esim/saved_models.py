@@ -51,7 +51,7 @@ def saved_esim(folder: Path) -> BuiltModel:
     folder is read.
 
     Raises:
-        ModelError: the folder does not contain a saved model of this kind.
+        ModelError: the folder does not contain a saved ESIM model.
     """
     try:
         configuration = _read_configuration(folder)

@@ -71,7 +71,8 @@ def new_image_model(
     `drop_path_rate`.
 
     Raises:
-        ModelError: the architecture does not accept this image size or dropout, or the checkpoint does not fit it.
+        ModelError: the architecture does not accept the image size or dropout, or the checkpoint does not fit the
+            architecture.
     """
     check_image_model(architecture, checkpoint=checkpoint)
     # Only architectures built for one size have the argument (position embeddings, windows).

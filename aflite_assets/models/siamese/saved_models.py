@@ -26,9 +26,9 @@ def new_siamese(settings: Settings, train: Examples, log: Callable[[str], None])
     """Return a model with random weights from torch's global generator, and the reader that converts texts to words.
 
     The vocabulary holds the most frequent words of the train texts. If the vocabulary has room left and there is a file
-    of word vectors, further words from the start of the file are added. The vectors of these further words are not
-    trained. If a word of the train texts is not in the file, its vector gets normally distributed numbers with the
-    standard deviation of the file's vectors.
+    of word vectors, further words from the start of the file are added. The vectors of words that do not occur in the
+    train texts are not trained. If a word of the train texts is not in the file, its vector gets normally distributed
+    numbers with the standard deviation of the file's vectors.
 
     Raises:
         DataError: the texts have no words, or the file of word vectors is unreadable or contains no word of the texts.
@@ -50,7 +50,7 @@ def saved_siamese(folder: Path) -> BuiltModel:
     folder is read.
 
     Raises:
-        ModelError: the folder does not contain a saved model of this kind.
+        ModelError: the folder does not contain a saved siamese model.
     """
     try:
         configuration = _read_configuration(folder)

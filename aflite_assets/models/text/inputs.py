@@ -46,7 +46,7 @@ class TokenizedTexts:
         return np.diff(self.offsets)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
-        """Return the model's arguments for these rows. Each argument is int64, rows x longest row."""
+        """Return the model's arguments for the rows at `positions`. Each argument is int64, rows x longest row."""
         return {name: torch.from_numpy(self._padded(name, positions)) for name in self.arrays}
 
     def _padded(self, name: str, positions: Sequence[int] | np.ndarray) -> np.ndarray:

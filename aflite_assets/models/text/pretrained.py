@@ -52,7 +52,7 @@ def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: 
 def pretrained_text_model(
     checkpoint: str, *, revision: str | None, label_names: Sequence[str], log: Callable[[str], None]
 ) -> BuiltModel:
-    """Return the checkpoint's model in float32 with an output layer for these labels. New weights are drawn from
+    """Return the checkpoint's model in float32 with an output layer for the given labels. New weights are drawn from
     torch's global generator.
 
     Weights are new if they are missing from the checkpoint or if the checkpoint has another number of labels. The log

@@ -47,7 +47,7 @@ keys, and not on the process that builds it.
 
 
 def epoch_order(n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int, epoch: int) -> np.ndarray:
-    """Return all row positions (int64) in the order of this epoch. Consecutive positions form the batches.
+    """Return all row positions (int64) in the order of the epoch `epoch`. Consecutive positions form the batches.
 
     With `lengths` (rows,), a batch holds rows of similar length. Shuffled rows are split into chunks. A chunk has
     `BUCKET_BATCHES` batches, but at most a quarter of the rows. Each chunk is sorted by length and split into batches.
@@ -73,8 +73,8 @@ def _by_length(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 class EpochSampler(Sampler[RowKey]):
-    """A sampler that yields the keys of all items in the order of one epoch. The caller sets `epoch` before each
-    iteration.
+    """A sampler that yields the keys of all items (rows or pairs of answers) in the order of one epoch. The caller sets
+    `epoch` before each iteration.
     """
 
     def __init__(self, n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int) -> None:
@@ -124,7 +124,7 @@ class Collator:
     items: np.ndarray | None = None
 
     def __call__(self, keys: Sequence[RowKey]) -> dict[str, torch.Tensor]:
-        """Return the model's arguments for these rows, with `labels` and `positions` int64 (rows,)."""
+        """Return the model's arguments for the items in `keys`, with `labels` and `positions` int64 (rows,)."""
         positions = self.positions([item for _, item in keys])
         if self.augmentation is not None:
             entropy = [library_seed(self.seed), _AUGMENTATION, *keys[0]]
@@ -133,7 +133,7 @@ class Collator:
         return {**self.inputs.batch(positions), "labels": self.labels[rows], "positions": rows}
 
     def positions(self, items: Sequence[int]) -> list[int]:
-        """Return the row positions of these items, in the order of the items."""
+        """Return the row positions of the given items, in the order of the items."""
         if self.items is None:
             return list(items)
         rows: list[int] = self.items[items].ravel().tolist()
@@ -182,8 +182,8 @@ class TrainBatches:
 
 
 def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int, device: torch.device) -> TrainBatches:
-    """Return the train rows for this classifier. The classifier's settings determine the augmentation and whether
-    batches have rows of similar lengths.
+    """Return the train rows in the form that the classifier's training needs. The classifier's settings determine the
+    augmentation and whether batches have rows of similar lengths.
 
     Raises:
         DataError: an image cannot be decoded.

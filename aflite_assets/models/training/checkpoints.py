@@ -91,11 +91,11 @@ class CheckpointStore:
                 path.unlink()
 
     def save_best(self, epoch: int, weights: Weights) -> None:
-        """Save the weights of this epoch."""
+        """Save the model's weights after the epoch."""
         self._write(f"best-{epoch}.pt", dict(weights))
 
     def best(self, epoch: int) -> Weights:
-        """Load the weights that were saved for this epoch into main memory.
+        """Load the weights that were saved for an epoch into main memory.
 
         Raises:
             ModelError: the file is damaged or missing.

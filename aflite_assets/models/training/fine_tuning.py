@@ -28,7 +28,7 @@ _LAST = 0
 
 @dataclass(frozen=True)
 class FineTuning:
-    """One stage of fine-tuning: train rows with the model's classes, and settings for this kind of model. `name`: the
+    """One stage of fine-tuning: train rows with the model's classes, and settings for the model's kind. `name`: the
     name of the row set.
     """
 

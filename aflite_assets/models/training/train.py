@@ -345,7 +345,7 @@ class _Training:
         return True
 
     def _restore(self, optimizer: torch.optim.Optimizer, schedule: LambdaLR) -> None:
-        """Restore the training to its state after the last finished epoch, or to its initial state."""
+        """Restore the training run to the state after its last finished epoch, or to its initial state."""
         state = self.files.load()
         self.classifier.model.load_state_dict(self.start if state is None else state.weights)
         self.recorder.epochs = [] if state is None else list(state.epochs)
@@ -358,7 +358,7 @@ class _Training:
             restore_generators(state.generators)
 
     def _save(self, optimizer: torch.optim.Optimizer, schedule: LambdaLR) -> None:
-        """Save the state that the next epoch depends on. If this epoch is the best so far, save the weights too."""
+        """Save the state that the next epoch depends on. If the epoch is the best so far, save the weights too."""
         weights, epochs, stopping = self.classifier.model.state_dict(), self.recorder.epochs, self.stopping
         best_epoch = None if stopping is None else stopping.best_epoch
         if best_epoch == len(epochs):

@@ -64,7 +64,7 @@ def word_spans(text: str) -> np.ndarray:
 
 
 def is_one_word(text: str) -> bool:
-    """Return True if `words_of` can return this word for some text. The vectors of all other words would never be
+    """Return True if `words_of` can return the given word for some text. The vectors of all other words would never be
     used.
     """
     return words_of(text) == [text]
@@ -95,7 +95,7 @@ class PairInputs:
         return np.sum([part.lengths for part in self.parts], axis=0)
 
     def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
-        """Return the model's arguments for these rows, each of them int64, rows x longest row."""
+        """Return the model's arguments for the rows at `positions`, each argument int64, rows x longest row."""
         return {name: values for part in self.parts for name, values in part.batch(positions).items()}
 
 

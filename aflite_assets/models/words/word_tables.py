@@ -47,7 +47,8 @@ class PartlyLearntVectors(LearntVectors):
     """A table with learned vectors for the words of the train texts, and fixed vectors for other words.
 
     The cost of an optimiser step grows with the number of weights. In a large file, most words do not occur in the
-    train texts. The vectors of these words, `others` x `width`, are therefore stored as a buffer and not as weights.
+    train texts. The vectors of words outside the train texts, `others` x `width`, are therefore stored as a buffer and
+    not as weights.
     """
 
     def __init__(self, words: int, others: int, width: int) -> None:

@@ -188,9 +188,9 @@ def tolerance_at(
     `point`.
 
     Consider a training set of t rows with d columns. Its curvature along some direction may fall to (1 - sqrt(d / t))^2
-    of the pool's curvature (Marchenko and Pastur 1967). The error along a direction grows as the curvature along it
-    falls. The norm sums the errors of all outputs, but a prediction depends only on the highest outputs. If there are
-    many outputs, a larger sum is therefore allowed.
+    of the pool's curvature (Marchenko and Pastur 1967). The error along a direction grows as the curvature along the
+    direction falls. The norm sums the errors of all outputs, but a prediction depends only on the highest outputs. If
+    there are many outputs, a larger sum is therefore allowed.
     """
     scores = sample.features @ point.weights.T + point.intercepts
     weight = float(curvature_of(scores, codes, loss).own.mean())

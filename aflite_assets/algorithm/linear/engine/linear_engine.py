@@ -41,9 +41,9 @@ _START_ROWS, _START_PARTS = 16384, 8
 class EngineTally:
     """The counts of predictions in one iteration, and a starting point for the fits of the next iteration.
 
-    `start`: the mean of this iteration's classifiers, for standardized features. `start` is float64, kinds of
-    classifier x outputs x (width + 1), with intercepts in the last column. `evaluations`: the number of gradients that
-    each fit computed, kinds of classifier x subsets.
+    `start`: the mean of the iteration's classifiers, for standardized features. `start` is float64, kinds of classifier
+    x outputs x (width + 1), with intercepts in the last column. `evaluations`: the number of gradients that each fit
+    computed, kinds of classifier x subsets.
     """
 
     tally: Tally
@@ -67,8 +67,8 @@ class WholeIteration:
 
 
 class SummedClassifiers:
-    """A running sum of the classifiers of one kind. The sum depends on `at_once`, but not on how many classifiers are
-    added per call.
+    """A running sum of the weights and intercepts of all classifiers of one kind. The rounding of the sum depends on
+    `at_once`, but not on how many classifiers are added per call.
 
     The object holds the sum and the classifiers of at most `at_once` training sets. `at_once` is the number of training
     sets that are fitted at a time.

@@ -19,8 +19,8 @@ from aflite_assets.algorithm.linear.threads import Threads
 
 @dataclass(frozen=True)
 class Counts:
-    """Sums over the models that predict a slot (a row's position in the pool). A model predicts neither its training
-    slots nor the slots that it leaves out.
+    """Counts of predictions per slot (a row's position in the pool), summed over the models that predict the slot. A
+    model predicts neither its training slots nor the slots that it leaves out.
 
     `correct`: number of correct predictions, int64. `class_counts`: number of predictions of every class, int32, slots
     x classes. `label_sums`: sum of the probabilities of the row's own label, float64. `matrix_sums`: sum of the

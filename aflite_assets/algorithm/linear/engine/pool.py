@@ -1,5 +1,5 @@
-"""Features of the pool, standardized and padded. If the features fit, they are kept in main memory or on the GPU;
-otherwise, they are read in blocks.
+"""Features of the pool, standardized and padded. If the features fit, the features are kept in main memory or on the
+GPU; otherwise, the features are read in blocks.
 
 Because intercepts are not penalised, a shift of the features does not change the predictions. A change of the features'
 scale does not change the predictions if the L2 strength is scaled accordingly. Features are standardized because
@@ -187,7 +187,9 @@ def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
 
 
 def copied_to(device: torch.device, pool: PoolFeatures) -> torch.Tensor:
-    """Return the whole pool as a tensor, and fix the numbering of the slots so that it stays valid for the tensor."""
+    """Return the whole pool as a tensor, and fix the numbering of the slots so that the numbering stays valid for the
+    tensor.
+    """
     dtype = torch.from_numpy(np.empty(0, dtype=pool.dtype)).dtype
     resident = torch.empty(len(pool.rows), pool.width, dtype=dtype, device=device)
     for block in pool.blocks():

@@ -33,7 +33,8 @@ class Preparation:
     """Device, precision and sample of a run. `compiled`: True if the compiled kernels compute the passes, in float32.
     If `compiled` is False, torch computes the passes, in `dtype`.
 
-    `sample` is a standardized sample of rows on the device. `sample_codes` are the class numbers of these rows.
+    `sample` is a standardized sample of rows on the device. `sample_codes` are the class numbers of the rows in
+    `sample`.
     """
 
     device: torch.device

@@ -1,10 +1,10 @@
 """Products of rows with any number of weight vectors, computed in tiles of four rows. Losses are in `activations.py`.
 
 A tile multiplies four rows with up to six vectors. A tile keeps its sums in registers and reads every number only once.
-A compiler's vectorised loop and a matrix product with three columns are both slower, because they read numbers several
-times. Tiles are vector code for numba. The rows of a tile may lie anywhere in the pool, so each row is passed by
-address. `base` is the address of slot 0, `row_bytes` is the distance between slots in bytes, and `positions` are slots.
-Weight vectors and sums are passed by address. Consecutive vectors lie `width` floats apart.
+A compiler's vectorised loop and a matrix product with three columns are both slower, because they read each number
+several times. Tiles are vector code for numba. The rows of a tile may lie anywhere in the pool, so each row is passed
+by address. `base` is the address of slot 0, `row_bytes` is the distance between slots in bytes, and `positions` are
+slots. Weight vectors and sums are passed by address. Consecutive vectors lie `width` floats apart.
 """
 
 from collections.abc import Sequence

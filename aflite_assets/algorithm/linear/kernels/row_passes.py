@@ -84,8 +84,8 @@ def count_predictions(
     mask, positions x words, uint64. Bit j of word w is set if model 64 w + j does not predict the row. `correct`
     (int64): number of correct predictions per position. `class_counts` (positions x classes, int32): number of
     predictions of every class. `label_sums` (float64): sum of the probabilities of the row's label. `matrix_sums`
-    (positions x classes): sum of the probabilities of every class. Each array except `correct` is skipped if it is
-    empty.
+    (positions x classes): sum of the probabilities of every class. Each array except `correct` is skipped if the array
+    is empty.
     """
     models, outputs, width = weights.shape
     most = max(1, _WEIGHTS_BYTES // (outputs * width * 4))

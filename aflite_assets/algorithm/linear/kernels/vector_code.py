@@ -1,6 +1,6 @@
 """Building blocks for the vector code in `products.py` and `activations.py`. This module contains no formulas of
-AFLite. Numba cannot keep sums in registers across a loop, and cannot vectorise loops over 16 numbers. Code for such
-loops is therefore written as LLVM instructions, in functions that work on addresses.
+AFLite. Numba cannot keep sums in registers across a loop, and cannot vectorise loops over 16 numbers. Loops that must
+keep sums in registers are therefore written as LLVM instructions, in functions that work on addresses.
 """
 
 from collections.abc import Callable, Sequence

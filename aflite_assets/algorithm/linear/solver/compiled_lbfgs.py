@@ -120,8 +120,8 @@ def update_directions(
     """Decide for each problem whether the step to the classifiers from `trial_weights` is taken or shortened. If the
     step is taken, also choose the next direction.
 
-    `weights`: the weights that `trial_weights` computed. `sums` and `intercept_sums`: gradients of the losses at these
-    weights, in the preconditioner's basis. `strengths`: the L2 strength of each problem.
+    `weights`: the weights that `trial_weights` computed. `sums` and `intercept_sums`: gradients of the losses at
+    `weights`, in the preconditioner's basis. `strengths`: the L2 strength of each problem.
     """
     new_gradient = np.empty(state.z.shape[1], np.float32)
     alphas = np.empty(state.pairs.shape[1])

@@ -5,7 +5,7 @@ of variables is (W, b) = start + P z with P P^T = H^-1. The curvature in z is th
 classifier, so L-BFGS needs few steps. Two steps make H nearly diagonal in the basis of eigenvectors of the features'
 covariance. First, the outputs are mixed along the eigenvectors of their mean curvature. Second, the features of each
 mixed output are centred at the rows for which that output is uncertain. The centring decouples the weights of a mixed
-output from its intercept. Directions of large variance are too strongly coupled for this approximation. These
+output from its intercept. Directions of large variance are too strongly coupled for a diagonal approximation. These
 directions form one dense block with the intercepts. This module only computes the preconditioner and fits no
 classifier.
 """

@@ -105,7 +105,7 @@ def follows_training(
     groups: np.ndarray | None,
 ) -> list[np.ndarray]:
     """Return, for each of `subsets`, the `scored_only` rows that share a group with a training row of the subset.
-    `groups` holds the group of each of the ascending `rows`.
+    `groups` holds the group of each row in `rows`, which must be ascending.
     """
     if scored_groups is None or groups is None:
         return [scored_only[:0] for _ in subsets]

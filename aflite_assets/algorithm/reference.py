@@ -118,7 +118,7 @@ class _Standardization:
         mean square deviation from the means, but at least 1.
 
         Large features must be scaled down because their rounding errors would exceed the tolerance of the solvers.
-        Small features cause no problem.
+        Small features are not scaled.
         """
         origin = features.mean(axis=0)
         return cls(origin, max(1.0, float(np.sqrt(np.mean((features - origin) ** 2)))))

@@ -313,7 +313,7 @@ def _by_class(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int
     """Choose the removed units from `ordered`. Each class has a separate part of the slice.
 
     If the target limits the slice, the number of rows above the target is also divided among the classes. If a class
-    does not use its share of these rows, the next units in the order are removed instead, regardless of their class.
+    uses less than its part, the next units in the order are removed instead, regardless of their class.
     """
     if among.classes is None:
         raise InvalidInputError(

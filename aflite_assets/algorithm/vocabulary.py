@@ -107,7 +107,7 @@ def check_row_words(words: object, rows: int) -> RowWords:
     if len(offsets) != rows + 1:
         raise InvalidInputError(
             f"`words.offsets` has {len(offsets)} entries, but {rows + 1} are needed, one more than `features` has "
-            "rows; give the words of the same rows"
+            "rows; give `words` for exactly the rows of `features`"
         )
     offsets = offsets.astype(np.int64)
     if offsets[0] != 0 or offsets[-1] != len(numbers) or (np.diff(offsets) < 0).any():
@@ -180,8 +180,9 @@ def remove_lowest(
         candidates: the units that may be removed.
         ties, sizes, counted: for each unit, a random number, the number of rows, and the number of rows that count
             towards the target.
-        allowed: the maximum number of rows to remove. A unit that would exceed the maximum is skipped.
-        room: the maximum number of counted rows to remove. When the maximum is reached, no further unit is removed.
+        allowed: the maximum number of rows to remove. A unit that would exceed `allowed` is skipped.
+        room: the maximum number of counted rows to remove. When `room` counted rows are removed, no further unit is
+            removed.
     """
     own_words = vocabulary.own_words.copy()
     ranked = candidates[np.argsort(vocabulary.shares[candidates])]

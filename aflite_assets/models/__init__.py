@@ -1,3 +1,3 @@
-"""Encoders, evaluators, and the trainer that both share. The package `data` reads the rows, and the package `results`
-publishes what models return.
+"""Encoders, evaluators, and the trainer of all neural models. The package `data` reads the rows, and the package
+`results` publishes what models return.
 """

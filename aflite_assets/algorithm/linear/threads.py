@@ -77,8 +77,8 @@ def _set_torch_threads(count: int) -> int:
 
     OpenMP and MKL store a number of threads for every thread. In addition, torch stores a default number. A thread
     adopts the default when it first computes or when it first queries the number. `torch.set_num_threads` also sets
-    that default. A helper thread that has already adopted the old default therefore restores the default. If another
-    thread makes its first query before the old default is restored, that thread adopts `count`.
+    that default. A helper thread that already uses the old default then resets the default to the old number. If
+    another thread makes its first query before the old default is restored, that thread adopts `count`.
     """
     with _DEFAULT_CHANGED:
         before = torch.get_num_threads()

@@ -198,7 +198,7 @@ def dot_products(
 ) -> None:
     """Compute scores[c, r] = row r . weight c for the rows positions[start:stop]. There must be at least one row.
 
-    `scores`: float32, outputs x columns. The number of columns is at least the number of rows, rounded up to a multiple
+    `scores`: float32, outputs x columns. The number of columns is at least the number of rows rounded up to a multiple
     of four. Entries after the last row are overwritten with the products of the last row.
     """
     last = stop - 1

@@ -44,8 +44,7 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
         A table with the columns `row_id`, `split`, `label_name`, `label_probability`, `predictability` (null if the row
         was never held out) and `kept`. The columns `annotators`, `text` and `text_pair` exist only if the examples have
         annotators' labels or texts. `annotators` contains the names of the labels that annotators gave, joined by
-        commas. Texts are
-        untrusted: escape them.
+        commas. Texts are untrusted; escape them before they are shown on a page.
 
     Raises:
         InvalidInputError: `most` is less than 1.

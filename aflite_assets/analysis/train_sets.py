@@ -15,7 +15,7 @@ def earlier_name(train_set: str) -> str | None:
     """Return `<name>` for a train set `filtered_<name>` or for its control `random_<name>`.
 
     The train set `filtered_<name>` holds the rows that were left when the filter reached an earlier size. Return None
-    for the sets in `TRAIN_SETS`, such as `random_matched`, and for all other names.
+    for every other train set, such as `full`, `random` and `random_matched`.
     """
     found = _EARLIER.fullmatch(train_set)
     return None if found is None or found[2] == "matched" else found[2]

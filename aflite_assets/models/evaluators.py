@@ -36,7 +36,7 @@ class Evaluation:
     only) has one row per train row and epoch: row_id int64, epoch int64 from 0, label_probability float32, correct
     bool. `metrics` has train_accuracy, seconds and rows. For neural models, `metrics` also has train_loss, steps,
     prediction_seconds and the metrics of early stopping (see `train_classifier`). For other models, `metrics` also has
-    converged (0 or 1).
+    the number `converged` (0 or 1).
     """
 
     predictions: Mapping[str, ModelPredictions]

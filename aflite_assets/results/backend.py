@@ -86,7 +86,7 @@ class Backend(Protocol):
         """
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Make the store ready for writing: write an object that always has the content `body`.
+        """Write the object `name` with the content `body`, and check that writers cannot overwrite each other.
 
         Raises:
             UnsupportedStoreError: writers would overwrite each other's results.

@@ -219,11 +219,11 @@ class _Database:
         self._path = path
 
     def hashes(self, marks: dict[Path, FileMark]) -> dict[Path, str]:
-        """Return the hashes that are known for files with these marks."""
+        """Return the stored hash of each file whose size and times have not changed since the hash was stored."""
         return self._matching("sha256", "hashes", marks)
 
     def looks(self, marks: dict[Path, FileMark]) -> dict[Path, float]:
-        """Return, for each file, the time of the first check in which it had its present mark."""
+        """Return, for each file, the time of the first check since which the file's size and times have not changed."""
         return self._matching("since", "looks", marks)
 
     def remember(self, hashes: dict[Path, tuple[FileMark, str]]) -> None:

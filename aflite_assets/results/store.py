@@ -346,8 +346,8 @@ class ResultStore:
             raise StoreError(f"{self.place}/{FORMAT_FILE} holds {held}, which is not a format of a store; {expected}")
         if written != FORMAT:
             by = "a later version wrote: update this one, or" if written > FORMAT else "a version before 0.2.0 wrote:"
-            found = f"the results in {self.place} are of store format {written}, which {by}"
-            raise StoreError(f"{found} set AFLITE_HOME to another folder")
+            where = f"the results in {self.place} are of store format {written}"
+            raise StoreError(f"{where}, which {by} set AFLITE_HOME to another folder")
         _format_seen[self] = time.monotonic()
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:

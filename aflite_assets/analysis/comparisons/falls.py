@@ -66,11 +66,11 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     """Return one fall per evaluator, on the first filtered test set among "test", "validation" and the other natural
     sets.
 
-    A fall begins with the model trained on `full`. The model trained on `full` is tested first on all rows and then
-    only on the filtered rows (change: choice of test rows). The next models are trained on `random` (change: fewer
-    train rows), `random_matched` (change: class sizes) and `filtered` (change: which train rows). Models trained on
-    `random`, `random_matched` and `filtered` are tested only on the filtered rows. Return an empty list if no natural
-    test set was filtered.
+    A fall is split into steps, and the first step uses the model trained on `full`. The model trained on `full` is
+    tested first on all rows and then only on the filtered rows (change: choice of test rows). The next models are
+    trained on `random` (change: fewer train rows), `random_matched` (change: class sizes) and `filtered` (change: which
+    train rows). Models trained on `random`, `random_matched` and `filtered` are tested only on the filtered rows.
+    Return an empty list if no natural test set was filtered.
     """
     return _falls_on(data, representation, headline_set(one for one in data.test_sets if representation in one.kept))
 

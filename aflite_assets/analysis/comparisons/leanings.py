@@ -49,9 +49,9 @@ def _with_tie(one: PropertyLeaning, tie: BrokenTie, broken_p: float) -> Property
 
 
 def best_skill(data: BenchmarkData) -> Skill | None:
-    """Return the skill of the best evaluator that can judge filtering, on the first natural test set.
+    """Return the skill, on the first natural test set, of the best evaluator that is independent of the filter.
 
-    Return None if no evaluator can judge filtering.
+    Return None if no evaluator is independent of the filter.
     """
     natural = headline_set(data.test_sets)
     if natural is None or natural.unit != "row" or not len(natural.labels):

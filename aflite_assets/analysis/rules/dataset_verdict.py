@@ -90,7 +90,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Skill:
-    """Skill, on natural test rows, of the best evaluator that can judge filtering, trained on `full`.
+    """Skill of the best evaluator that is independent of the filter, trained on `full` and tested on natural test rows.
 
     A skill of 0 is chance level, and 1 means that every prediction is correct; accuracy is averaged over gold labels.
     `low`: the lower end of the skill's 95 % interval; `property_skill`: the skill of the best candidate property.
@@ -198,12 +198,12 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
         (`scan`). No test shows that models rely on the property.
     `cannot_tell` (rule 4): permutations hardly move the labels of the groups (`ChanceScores.labels_moved`). Rule 4
         also applies if the interval of the starting excess begins below 2 points and is wider than 5 points.
-    `nothing_found` (rule 5): the interval of the starting excess ends below 2 points.
-    `class_balance_only` (rule 6): in the mean over classes, the interval of the starting excess ends below 2 points.
-        In rule 6, the bias shows only how often each class is predicted. Rules 5 and 6 do not apply if the
-        probabilities of the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). For
-        example, if the classes have shares of 95 % and 5 %, hardly any prediction changes, even if the classifiers
-        learn much.
+    `nothing_found` (rule 5): before filtering, the bias is less than 2 points above chance, by the upper end of the
+    interval.
+    `class_balance_only` (rule 6): before filtering, the mean bias over classes is less than 2 points above chance. In rule 6, the bias shows only how often
+        each class is predicted. Rules 5 and 6 do not apply if the probabilities of the labels exceed chance
+        significantly and by at least 2 points (`BiasExcess.learnt`). For example, if the classes have shares of 95 %
+        and 5 %, hardly any prediction changes, even if the classifiers learn much.
     `cannot_tell` (rule 7): the classifiers did not learn significantly more than the class shares.
     `helps_no_shortcut_named` (rule 8): a decisive comparison shows a proven gain (`proven_gains`), and no decisive
         comparison shows a loss.

@@ -67,5 +67,5 @@ def _mount_of(folder: Path, mounts: Path) -> Mount | None:
 
 
 def _unescaped(field: str) -> str:
-    """Return a path from a list of mounts with octal numbers replaced by spaces and similar characters."""
+    """Decode a path from the operating system's list of mounts, in which a space is written as `\040`."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

@@ -99,7 +99,7 @@ def fit(
 
 @dataclass(frozen=True)
 class _Task:
-    """A fitting task: the training sets `numbers`, with an L2 strength and a tolerance for each set."""
+    """A fitting task: an L2 strength and a tolerance for each training set in `numbers`."""
 
     passes: GradientPasses
     preconditioner: Preconditioner

@@ -74,7 +74,7 @@ class GradientPasses(Protocol):
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the gradients of the loss for the training sets `numbers`, with respect to the weights (numbers x
+        """Return the gradients of the loss for each training set in `numbers`, with respect to the weights (numbers x
         outputs x width) and the intercepts (numbers x outputs).
 
         The gradients are computed at `weights` and `intercepts`, which have the same shapes as the gradients.

@@ -10,7 +10,7 @@ Each T is therefore fitted only once, and each correct prediction is counted for
 from the sum of the counts over all subsets of S.
 
 Among all subsets of at least n rows, only the subsets of exactly n rows need to be searched. For a proof, remove one
-row from S in every possible way. Every pair (T, i) lies in the same number of the resulting subsets. The bias of S is
+row from S in every possible way. Each pair (T, i) is part of the same number of these smaller subsets. The bias of S is
 therefore the mean of the biases of these subsets, and at least one subset has no higher bias than S. The proof requires
 that at least one row can be held out, that is, n > train_size. A larger subset can have the least bias only if all of
 its subsets of n rows have the least bias too.

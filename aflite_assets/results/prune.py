@@ -358,7 +358,7 @@ def _missing(
     needed: Mapping[str, Mapping[str, str]],
     versions: Mapping[tuple[str, str], list[PublishedResult]],
 ) -> list[str]:
-    """Return the names of those inputs of a result that no needed result provides."""
+    """Return the assets whose results a result was made from, if these results are not among the needed results."""
     inputs = result.manifest["made_from"]["inputs"].items()
     return [
         asset

@@ -78,8 +78,8 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
 def challenge_steps(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
     """Return one fall per evaluator on all rows of the first challenge set.
 
-    The changes are those of `falls`, except the choice of test rows. Return an empty list if there is no challenge set.
-    A model that relies on a shortcut fails on challenge sets.
+    The changes are the changes in the docstring of `falls`, without the choice of test rows. Return an empty list if
+    there is no challenge set. A model that relies on a shortcut fails on challenge sets.
     """
     return _falls_on(data, representation, next((one for one in data.test_sets if one.challenge), None))
 

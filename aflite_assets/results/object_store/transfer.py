@@ -44,7 +44,7 @@ def read_manifest(body: bytes, place: str) -> dict[str, Any] | None:
     """Return a manifest from its bytes, or None if the manifest is not a valid manifest of the result at `place` in the
     bucket.
 
-    See `manifest_problem` for the checks.
+    The function `manifest_problem` makes these checks.
     """
     asset, partition, *_, key = place.split("/")
     try:

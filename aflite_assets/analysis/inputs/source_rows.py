@@ -71,9 +71,17 @@ class SourceRows:
         return f"feature {number}" if self.features is None else one_line(self.features[number])
 
     def original(self, features: np.ndarray) -> np.ndarray:
-        """Return features (rows x width, or one row) in the source's units, float64."""
+        """Return features (rows x width, or one row) in the source's units, float64.
+
+        Values are rounded to about a millionth of the column's standard deviation, the precision of standardised
+        float32 features: a 0 in the source is then shown as 0.
+        """
         values = features.astype(np.float64)
-        return values if self.mean is None or self.deviation is None else values * self.deviation + self.mean
+        if self.mean is None or self.deviation is None:
+            return values
+        deviations = np.where(self.deviation > 0, self.deviation, 1.0)
+        units = 10.0 ** np.clip(6 - np.floor(np.log10(deviations)), -300, 15)
+        return np.round((values * self.deviation + self.mean) * units) / units
 
 
 def place_text(place: Mapping[str, object]) -> str:

@@ -13,7 +13,7 @@ from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_l
 from aflite_assets.reports.sentences.verdict import VerdictWords, mending
 from aflite_assets.reports.tables.cells import property_name
 from aflite_assets.scan.cues import Cue, State
-from aflite_assets.scan.sentences import purity_sentence, reach_sentence
+from aflite_assets.scan.sentences import column_questions, purity_sentence, reach_sentence
 from aflite_assets.text import DASH, count, percent, short, signed_points
 from aflite_assets.wording import counted
 
@@ -73,7 +73,18 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
         return tuple(cue for cue in by_itself if is_about(cue, evidence.leaning))
     if one.verdict.code == "artefact_tells":
         return tuple(cue for cue in by_itself if cue.name == evidence.artefacts[0])
-    return tuple(sorted(by_itself, key=lambda cue: cue.is_artefact)[:1])
+    fallen = _sets_with_a_fall(analysis)
+    return tuple(sorted(by_itself, key=lambda cue: (cue.is_artefact, not _tells_nothing_on(cue, fallen)))[:1])
+
+
+def _sets_with_a_fall(analysis: Analysis) -> set[str]:
+    """Return the names of the challenge sets on which models have a large, significant drop in accuracy."""
+    return {one.test_set for one in analysis.of(CHALLENGE_FALLS) if one.named}
+
+
+def _tells_nothing_on(cue: Cue, names: set[str]) -> list[str]:
+    """Return those of the named sets in which the cue is unrelated to the label, or comes with other labels."""
+    return [one.name for one in cue.elsewhere if one.name in names and one.state in ("gone", "reversed")]
 
 
 def tells_without_question(analysis: Analysis) -> bool:
@@ -122,7 +133,9 @@ class FindingWords:
         """
         if not self.cues:
             return ""
-        return f" {self._by_itself(self.cues[0])} You decide whether it belongs to the task."
+        sets = _tells_nothing_on(self.cues[0], _sets_with_a_fall(self.analysis))
+        there = f" It tells nothing on “{short(sets[0], _LONGEST)}”, where models fall." if sets else ""
+        return f" {self._by_itself(self.cues[0])}{there} You decide whether it belongs to the task."
 
     def sure(self) -> str:
         """Return a sentence on how certain the finding is, or "" if `found` already states the certainty."""
@@ -188,10 +201,9 @@ class FindingWords:
                 "rewrite the answers. If they train models, judge whether what finds the answers belongs to the task."
             )
         if self.tone == "judge":
-            return (
-                f"{self._first_ask()}If it is no part of the task, remove it in a copy and run again. Otherwise keep "
-                "the dataset as it is."
-            )
+            fallen = self.words.fallen_sets()
+            keep = f"look first at what {fallen} changes" if fallen else "keep the dataset as it is"
+            return f"{self._first_ask()}{self._remove()} Otherwise {keep}."
         if code == "cannot_tell" and self.verdict.shortfalls:
             what = self.verdict.shortfalls[0].what
             return f"Add {what} and run again. Until then train on all rows: there is no reason to use fewer."
@@ -273,6 +285,13 @@ class FindingWords:
         cue = self.cues[0]
         share = f"{percent(cue.tested_precision)} % of its tested rows are “{short(cue.label, _LONGEST)}”"
         return f"Find out first how its rows and their labels were made: {share}. "
+
+    def _remove(self) -> str:
+        """Return the advice to remove the first cue, with the condition that suits its kind: a column or any other."""
+        scan = self.analysis.scan
+        if scan is not None and self.cues and (question := column_questions(scan).get(self.cues[0].number)):
+            return question
+        return "If it is no part of the task, remove it in a copy and run again."
 
     def _all_artefacts(self) -> str:
         return _capital(self.words.artefact())

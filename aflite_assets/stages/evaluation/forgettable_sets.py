@@ -160,8 +160,7 @@ class CountedRows:
 
     Arrays (rows,) have one entry per row of the training. `row_ids`, `labels`: int64. `last`, `mean`, `deviation`: the
     probability of each row's label in the last epoch, and its mean and standard deviation over the epochs (float32).
-    `taken`: ids of the selected forgettable rows, int64, ascending. `epochs`: number of epochs. `metrics`: metrics of
-    the training run.
+    `taken`: ids of the selected forgettable rows, int64, ascending. `metrics`: metrics of the training run.
     """
 
     training: WeakTraining

@@ -55,3 +55,11 @@ def test_features_go_back_to_the_sources_units() -> None:
     source = SourceRows(PLACES, mean=np.array([10.0, -1.0]), deviation=np.array([2.0, 0.5]))
     assert source.original(np.array([[0, 2], [-1, 0]], np.float32)).tolist() == [[10.0, 0.0], [8.0, -1.0]]
     assert NO_SOURCE.original(np.array([0.5], np.float32)).tolist() == [0.5]
+
+
+def test_a_zero_of_the_source_is_shown_as_zero() -> None:
+    own = np.array([[0.0, 12.345, 3e9], [1.0, 0.001, 5e9]])
+    mean, deviation = np.array([0.29, 7.0, 4e9]), np.array([0.4537, 3.1, 1e9])
+    source = SourceRows(PLACES, mean=mean, deviation=deviation)
+    standardised = ((own - mean) / deviation).astype(np.float32)
+    assert source.original(standardised).tolist() == [[0.0, 12.345, 3e9], [1.0, 0.001, 5e9]]

@@ -6,6 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from aflite_assets.analysis.analysis import Analysis, analyse
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, ChallengeFall
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
@@ -40,6 +41,11 @@ def judged(analysis: Analysis, code: Code, *, leaning: PropertyLeaning | None = 
     return replace(analysis, verdicts=(replace(first, verdict=verdict), *others), scan=scan)
 
 
+def without_falls(analysis: Analysis) -> Analysis:
+    """The analysis as if models kept their accuracy on every challenge set."""
+    return replace(analysis, tables={**analysis.tables, CHALLENGE_FALLS.name: ()})
+
+
 @pytest.fixture(scope="module")
 def analysis(planted: BenchmarkData) -> Analysis:
     return analyse(planted)
@@ -50,6 +56,36 @@ def test_every_code_has_a_tone_and_a_badge_and_each_tone_a_sign_of_its_own() -> 
     assert {badge for _, badge in BADGES.values()} == set(get_args(Badge))
     assert {tone for tone, _ in BADGES.values()} == set(SIGNS) == set(get_args(Tone))
     assert len(set(SIGNS.values())) == 4
+
+
+def test_where_models_fall_the_cue_that_tells_nothing_there_comes_first(analysis: Analysis) -> None:
+    fall = ChallengeFall("svm", "test", "clean", 0.9, 0.8, 10.0, 6.0, 14.0, 0.001)
+    fallen = replace(analysis, tables={**analysis.tables, CHALLENGE_FALLS.name: (fall,)})
+    states: dict[str, State] = {"is": "holds", "customer": "gone"}
+    cues = [
+        replace(
+            cue(number, name, "text", kind="word"),
+            reason=None,
+            elsewhere=(Elsewhere("clean", 90, state, 0.5, 0.4, 0.6),),
+        )
+        for number, (name, state) in enumerate(states.items())
+    ]
+    screen = first_screen(judged(fallen, "learnable_no_shortcut_shown", cues=cues), from_files=True)
+    assert [one.name for one in screen.cues] == ["customer"]
+    assert (
+        "It tells nothing on “clean”, where models fall. You decide whether it belongs to the task." in screen.finding
+    )
+    assert screen.to_do.endswith("run again. Otherwise look first at what “clean” changes.")
+    calm = first_screen(judged(without_falls(analysis), "learnable_no_shortcut_shown", cues=cues), from_files=True)
+    assert ([one.name for one in calm.cues], "models fall" in calm.finding) == (["is"], False)
+
+
+def test_a_column_is_asked_for_when_it_was_known(analysis: Analysis) -> None:
+    days = replace(cue(0, "days at least 2", "days", kind="column"), reason=None)
+    screen = first_screen(judged(without_falls(analysis), "easy", cues=(days,)), from_files=True)
+    assert screen.to_do == (
+        "Was “days” known before the label was? If not, drop the column. Otherwise keep the dataset as it is."
+    )
 
 
 def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analysis) -> None:
@@ -128,7 +164,7 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
     assert (screen.tone, screen.badge) == ("judge", "Yours to judge")
     assert screen.finding.startswith("The cue “the word 'not' (text)” tells “entailment” from all other rows by itself")
     assert screen.finding.endswith("You decide whether it belongs to the task.")
-    assert screen.to_do.endswith("remove it in a copy and run again. Otherwise keep the dataset as it is.")
+    assert screen.to_do.endswith("remove it in a copy and run again. Otherwise look first at what “hans” changes.")
     assert screen.command == "aflite fix toy_nli.yaml --cue 3 --to NEW_FOLDER   # keeps a subset of the rows, in a copy"
     without = first_screen(judged(analysis, code), from_files=True)
     assert (without.tone, without.badge, without.command) == ("none", "No shortcut shown", "")

@@ -262,9 +262,11 @@ class FindingWords:
         """Return a clause on how the association of the cue with its class differs in a challenge set."""
         states = {each.state for cue in self.cues for each in cue.elsewhere if each.name == test_set}
         tie = one.challenge_tie if one.broken_on == test_set else None
+        if states == {"gone"}:
+            return "the cue is unrelated to the label"
         if "reversed" in states or (tie is not None and tie < -LEAST_NAMED):
             return "the cue comes with other labels"
-        return "the cue is unrelated to the label" if states == {"gone"} else "the cue no longer goes with the class"
+        return "the cue no longer goes with the class"
 
     def _by_itself(self, cue: Cue) -> str:
         name, label = short(cue.name, _LONGEST_CUE), short(cue.label, _LONGEST)

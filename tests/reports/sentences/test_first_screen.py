@@ -290,7 +290,10 @@ def test_without_a_filtering_there_is_no_finding(make_planted: Any) -> None:
     )
 
 
-SUSPECTS = "1,234 labels may be wrong: models that had not seen the row predict another class."
+SUSPECTS = (
+    "1,234 rows may have a wrong label, or may only be hard: models that had not seen the row predict another class. "
+    "Check the surest rows first."
+)
 
 
 @pytest.mark.parametrize(("suspected", "said"), [(9, []), (1_234, [SUSPECTS])])

@@ -219,8 +219,8 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     suspected = max((one.suspected_labels for one in facts.filterings), default=0)
     if suspected >= FEWEST_SUSPECTS:
         yield Limit(
-            f"{counted(suspected, 'row')} may have a wrong label, or may only be hard: models that had not seen the row "
-            "predict another class. Check the surest rows first.",
+            f"{counted(suspected, 'row')} may have a wrong label, or may only be hard: models that had not seen the "
+            "row predict another class. Check the surest rows first.",
             "rows",
         )
     seeds = {

@@ -142,8 +142,8 @@ class SpreadEngine:
         keep_probabilities: bool = False,
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> EngineTally:
-        """Return the counts of predictions, as `LinearEngine.tally` does. `subsets` and `unpredicted` are the drawn
-        partitions of `iteration`.
+        """Return the counts of predictions, as `LinearEngine.tally` does. `subsets` and `unpredicted` must be the
+        random partitions that were drawn for `iteration`.
         """
         work = IterationWork(iteration, pool, WholeIteration.of(subsets), start, keep_probabilities)
         parts = self._scorers.score(work, shares(len(subsets), self._scorers.count))

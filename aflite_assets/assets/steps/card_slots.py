@@ -26,8 +26,8 @@ _LONGEST_NAP = 0.5
 class PatientSlots(InstanceConcurrencyContext):
     """Claims of slots in Dagster's pools; a waiting claim sleeps between attempts and notices a cancelled run.
 
-    Dagster 1.13's own claims poll without a pause, which keeps a CPU core busy. Dagster's own claims notice a
-    cancellation only after they get the slot.
+    While Dagster 1.13 itself waits for a slot, it asks again without a pause, which keeps a CPU core busy. Dagster
+    notices a cancellation only after it gets the slot.
     """
 
     def claim(self, concurrency_key: str, step_key: str, step_priority: int = 0) -> bool:

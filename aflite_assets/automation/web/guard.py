@@ -36,7 +36,7 @@ Refusal = tuple[int, str]
 
 
 class BrowserGuard:
-    """Middleware that passes on only requests and websockets from programs and from pages of the server's own origin.
+    """Middleware that refuses requests and websockets from web pages of another origin. Programs are not refused.
 
     - `Host` must be one of `hosts` (names in lower case, without ports), against DNS rebinding.
     - A websocket needs the server's `Origin`. A POST needs a JSON body and the server's `Origin`. If a POST has no

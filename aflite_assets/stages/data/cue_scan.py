@@ -63,7 +63,7 @@ class CueScanSettings(StageSettings):
 
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key, including the version of the scan of answers to questions."""
+        """Return the JSON values for the result's key, including the version of the scan for answers."""
         of_questions: dict[str, object] = {"blind": _BLIND} if spec.source.format in CHOICE_FORMATS else {}
         return super().as_json(spec) | of_questions
 

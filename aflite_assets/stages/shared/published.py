@@ -125,7 +125,7 @@ class ControlSet:
     - `filtered_<name>`: the rows that remained when the filter reached an earlier size;
     - `random_<name>`: the same number of random rows as in `filtered_<name>`;
     - `sampled`: the train rows of `full` that belong to the sample, if the filter ran on a sample;
-    - `weighted`: all train rows from which controls are drawn, with a factor per row's loss in `weights` (float32).
+    - `weighted`: all train rows from which controls are drawn; `weights` (float32) multiplies the loss of each row.
 
     `seed` is None if the set does not depend on the evaluators' seed. `row_ids` is int64.
     """

@@ -3,8 +3,8 @@
 The formulas are in `losses.py`. A *line* holds the float32 scores of one output for a group of GROUP rows. The lines of
 a group are contiguous in memory. The arguments of every function include the address of the first line and the number
 of lines, at least 1. `intercepts` is the address of an array with one float32 per line. `seen` is the address of an
-array with one byte per line. The byte is 0 if the training set has no row of the line's class. With two classes, the
-only line is for class 1, and class 0 has score 0. `zero` is True if there are two classes and class 0 was seen.
+array with one byte per line. The byte is 0 if the training set has no row of the line's class. With two classes,
+there are only scores of class 1, and class 0 has score 0. `zero` is True if there are two classes and class 0 was seen.
 """
 
 from collections.abc import Callable, Sequence

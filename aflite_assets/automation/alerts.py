@@ -38,13 +38,18 @@ def failure_alerts(context: dg.RunFailureSensorContext) -> None:
         time.sleep(1)  # Dagster adds the tag shortly after the failure
         run = context.instance.get_run_by_id(run.run_id) or run
     late = time.monotonic() + _RETRY_SECONDS
-    while (is_open := started_elsewhere(run) and RETRY not in run.tags) and time.monotonic() < late:
-        if run.tags.get(WILL_RETRY) != "true":
-            break
+    while run.tags.get(WILL_RETRY) == "true" and _lacks_retry(run) and time.monotonic() < late:
         time.sleep(1)
         run = context.instance.get_run_by_id(run.run_id) or run
-    if is_open or run.tags.get(WILL_RETRY) != "true":
+    if run.tags.get(WILL_RETRY) != "true" or _lacks_retry(run):
         send(context, alerts_of_run(context.instance, run))
+
+
+def _lacks_retry(run: dg.DagsterRun) -> bool:
+    """Return True if the daemon has not started a retry of the run. Only the daemon retries, and only runs that it can
+    start again.
+    """
+    return started_elsewhere(run) and RETRY not in run.tags
 
 
 @dg.run_status_sensor(

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import dagster as dg
 
 from aflite_assets.assets.dagster_internals import SerializableErrorInfo
+from aflite_assets.refresh.status import FailedRuns
 
 RETRY_SECONDS = 120.0
 """Most seconds between a failure and the request of the announced retry; the daemon looks every five seconds."""
@@ -39,22 +40,19 @@ def latest_run(
     return next(iter(instance.get_run_records(ours, limit=1)), None)
 
 
-def failed_at_start(datasets: Iterable[str], *, now: float) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the newest runs in `DAGSTER_HOME` that failed before their first step, or else the awaited retries.
-
-    Both dictionaries have a text per dataset.
-    """
-    failed, awaited = {}, {}
+def failed_runs(datasets: Iterable[str], *, now: float) -> FailedRuns:
+    """Return which newest runs of these datasets in `DAGSTER_HOME` failed at their start, or wait for a retry."""
+    found = FailedRuns()
     with dg.DagsterInstance.get() as instance:
         for name in datasets:
             record = latest_run(instance, name)
             if record is None or record.dagster_run.status != dg.DagsterRunStatus.FAILURE:
                 continue
             if (retry := awaited_retry(record, now=now)) is not None:
-                awaited[name] = retry
+                found.retries[name] = retry
             elif (failure := start_failure(instance, record.dagster_run)) is not None:
-                failed[name] = failure
-    return failed, awaited
+                found.at_start[name] = failure
+    return found
 
 
 def start_failure(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str | None:

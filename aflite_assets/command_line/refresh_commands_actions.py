@@ -36,7 +36,7 @@ from aflite_assets.refresh.launching import PLACEHOLDER, for_dataset
 from aflite_assets.refresh.plan import STATES, DatasetPlan, plan_datasets
 from aflite_assets.refresh.run import RefreshContext, Refreshed, refresh_dataset, settings_of
 from aflite_assets.refresh.state import RefreshState
-from aflite_assets.refresh.status import LETTERS, DatasetStatus, dataset_status
+from aflite_assets.refresh.status import LETTERS, DatasetStatus, FailedRuns, dataset_status
 from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.results.locks import occupant
@@ -77,13 +77,13 @@ def run_plan(options: argparse.Namespace) -> int:
         facts = [_as_json(plan) | {"run_by": occupant(store.locks_folder, plan.dataset)} for plan in plans]
         _say([json.dumps(facts, indent=2)])
     else:
-        failed, retries = _failed_at_start(plans, now)
+        failed = _failed_runs(plans, now)
         outlooks = {}
         for plan in plans:
             name, due = plan.dataset, due_by_dataset.get(plan.dataset)
             growth = row_growth(registry[name], plan, store) if due is not None and due.stages else None
-            run = None if due is not None and due.given_up else failed.get(name)
-            words = _outlook(plan, due, runner=occupant(store.locks_folder, name), retry=retries.get(name))
+            run = None if due is not None and due.given_up else failed.at_start.get(name)
+            words = _outlook(plan, due, runner=occupant(store.locks_folder, name), retry=failed.retries.get(name))
             outlooks[name] = "; ".join(filter(None, (words, growth, run)))
         _say([*plan_lines(plans, due_by_dataset), "", *outlook_lines(outlooks)])
     is_left = any(due.failed for due in due_by_dataset.values())
@@ -293,11 +293,8 @@ def run_status(options: argparse.Namespace) -> None:
     store = open_store()
     state = RefreshState.beside(store)
     plans = list(plan_datasets(load_registry(made=store.datasets()), store, options.names or None))
-    failed, retries = _failed_at_start(plans, datetime.now(UTC))
-    standing = [
-        (plan, dataset_status(plan, store, state, failed_run=failed.get(plan.dataset), retry=retries.get(plan.dataset)))
-        for plan in plans
-    ]
+    failed = _failed_runs(plans, datetime.now(UTC))
+    standing = [(plan, dataset_status(plan, store, state, failed=failed)) for plan in plans]
     standing.sort(key=lambda pair: (not pair[1].troubles, not pair[0].begun))
     paused, checked = state.paused(), state.last_check()
     left = Leftovers({}, None) if options.names else find_leftovers(store)
@@ -316,14 +313,14 @@ def run_status(options: argparse.Namespace) -> None:
     )
 
 
-def _failed_at_start(plans: Iterable[DatasetPlan], now: datetime) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return failed runs and awaited retries (`failed_at_start`) of datasets that are not up to date."""
+def _failed_runs(plans: Iterable[DatasetPlan], now: datetime) -> FailedRuns:
+    """Return the failed runs of datasets that are not up to date. Dagster is imported only if it has an instance."""
     names = [plan.dataset for plan in plans if not plan.up_to_date]
     if not names or not os.environ.get("DAGSTER_HOME"):
-        return {}, {}
-    from aflite_assets.automation.runs_of_datasets import failed_at_start
+        return FailedRuns()
+    from aflite_assets.automation.runs_of_datasets import failed_runs
 
-    return failed_at_start(names, now=now.timestamp())
+    return failed_runs(names, now=now.timestamp())
 
 
 def status_lines(standing: Iterable[tuple[DatasetStatus, bool]]) -> Iterator[str]:

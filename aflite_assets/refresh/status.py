@@ -1,7 +1,7 @@
 """The status of datasets: a letter per stage, times, sizes, and problems that need a person."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from aflite_assets.errors import StoreError
@@ -30,6 +30,17 @@ _NOT_RETRIED = "stage not retried"
 
 
 @dataclass(frozen=True)
+class FailedRuns:
+    """The newest runs of datasets that failed, in words, by dataset.
+
+    `at_start`: runs that failed before their first step; `retries`: retries that Dagster announced and has not started.
+    """
+
+    at_start: dict[str, str] = field(default_factory=dict)
+    retries: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class DatasetStatus:
     """The status of one dataset.
 
@@ -52,17 +63,11 @@ class DatasetStatus:
 
 
 def dataset_status(
-    plan: DatasetPlan,
-    store: ResultStore,
-    state: RefreshState,
-    *,
-    failed_run: str | None = None,
-    retry: str | None = None,
+    plan: DatasetPlan, store: ResultStore, state: RefreshState, *, failed: FailedRuns | None = None
 ) -> DatasetStatus:
-    """Return the status of a planned dataset. `failed_run`: the newest run, if it failed before its first stage.
-
-    `retry`: the retry that Dagster announced and has not started yet.
-    """
+    """Return the status of a planned dataset. `failed`: the failed runs in Dagster, or None if they do not matter."""
+    failed = failed or FailedRuns()
+    run, retry = failed.at_start.get(plan.dataset), failed.retries.get(plan.dataset)
     made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
     left = {stage.stage for stage in plan.stale if given_up_before(stage, state) is not None}
     # The text of other problems contains the remedy.
@@ -70,8 +75,8 @@ def dataset_status(
         f"{trouble.what}; {trouble.remedy}" if trouble.kind == _NOT_RETRIED else trouble.what
         for trouble in _troubles(plan, state)
     ]
-    if failed_run is not None and not left:
-        troubles.append(f"{failed_run}; start it again with `{launch_command(plan.dataset)}`")
+    if run is not None and not left:
+        troubles.append(f"{run}; start it again with `{launch_command(plan.dataset)}`")
     return DatasetStatus(
         plan.dataset,
         "".join("L" if stage.stage in left else _letter(stage) for stage in plan.stages),

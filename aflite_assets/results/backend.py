@@ -86,7 +86,7 @@ class Backend(Protocol):
         """
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Write the object `name` with the content `body`, and check that writers cannot overwrite each other.
+        """Prepare the store for writing: make sure that the object `name` exists, with the content `body`.
 
         Raises:
             UnsupportedStoreError: writers would overwrite each other's results.

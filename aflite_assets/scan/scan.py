@@ -304,8 +304,8 @@ def _artefact_p_values(
 ) -> np.ndarray:
     """Return p-values adjusted for all artefacts.
 
-    Near copies form a separate family with half of the error rate. A unit is a row together with its near copies, so
-    if near copies are correlated with a class, the sizes of units are too.
+    Near copies form a separate family with half of the error rate. A unit contains the near copies of its rows, so if
+    near copies are correlated with a class, the sizes of units are too.
     """
     p_values = np.ones(len(rule_labels))
     for own, by_size, families in ((~of_copies, True, 1), (of_copies, False, 2)):

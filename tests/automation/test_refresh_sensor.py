@@ -296,14 +296,20 @@ def test_a_run_of_the_command_line_is_waited_for(settled: Deployment) -> None:
     assert requested(settled.tick()) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
 
 
-def test_a_retry_that_dagster_announced_is_waited_for(settled: Deployment) -> None:
-    settled.edit("digits", title="Other words")
-    (request,) = settled.tick().run_requests or ()
+def _fails_with_a_retry_announced(settled: Deployment, request: dg.RunRequest) -> dg.DagsterRun:
+    """A run of the daemon's that has just failed, and that Dagster says it will retry."""
     run = _begin(settled.instance, request, **{"dagster/will_retry": "true"})
     _end(settled.instance, run)
     settled.monkeypatch.setattr(runs_of_datasets, "started_elsewhere", lambda run: True)
     (record,) = settled.instance.get_run_records()
     settled.now = settled.now.fromtimestamp(record.end_time or 0, settled.now.tzinfo)
+    return run
+
+
+def test_a_retry_that_dagster_announced_is_waited_for(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    (request,) = settled.tick().run_requests or ()
+    run = _fails_with_a_retry_announced(settled, request)
     assert why_not(settled.tick()) == f"digits waits for the retry of run {run.run_id}"
     settled.now += timedelta(minutes=2)
     assert f"run {run.run_id[:8]} failed" in why_not(settled.tick())
@@ -312,12 +318,7 @@ def test_a_retry_that_dagster_announced_is_waited_for(settled: Deployment) -> No
 def test_a_first_run_whose_retry_does_not_come_is_named(settled: Deployment) -> None:
     write_dataset(settled.folder, "brand_new", seed=5)
     settled.settled()
-    request = dg.RunRequest(partition_key="brand_new")
-    run = _begin(settled.instance, request, **{"dagster/will_retry": "true"})
-    _end(settled.instance, run)
-    settled.monkeypatch.setattr(runs_of_datasets, "started_elsewhere", lambda run: True)
-    (record,) = settled.instance.get_run_records()
-    settled.now = settled.now.fromtimestamp(record.end_time or 0, settled.now.tzinfo)
+    run = _fails_with_a_retry_announced(settled, dg.RunRequest(partition_key="brand_new"))
     assert why_not(settled.tick()) == f"brand_new waits for the retry of run {run.run_id}"
     settled.now += timedelta(minutes=2)
     line = why_not(settled.tick())

@@ -2,7 +2,7 @@
 terms. The fall in accuracy from natural rows to challenge rows is a single number.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, Literal
@@ -148,6 +148,11 @@ class ChallengeFall:
 
 
 CHALLENGE_FALLS = TidyTable("challenge_falls", ChallengeFall, derived=("named",))
+
+
+def fallen_sets(falls: Iterable[ChallengeFall]) -> list[str]:
+    """Return the names of the challenge sets on which a model has a fall that a report names, each name once."""
+    return list(dict.fromkeys(one.test_set for one in falls if one.named))
 
 
 def fair_sets(data: BenchmarkData) -> list[TestSet]:

@@ -200,10 +200,11 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
         also applies if the interval of the starting excess begins below 2 points and is wider than 5 points.
     `nothing_found` (rule 5): before filtering, the bias is less than 2 points above chance, by the upper end of the
         interval.
-    `class_balance_only` (rule 6): before filtering, the mean bias over classes is less than 2 points above chance. In
-        rule 6, the bias shows only how often each class is predicted. Rules 5 and 6 do not apply if the probabilities
-        of the labels exceed chance significantly and by at least 2 points (`BiasExcess.learnt`). For example, if the
-        classes have shares of 95 % and 5 %, hardly any prediction changes, even if the classifiers learn much.
+    `class_balance_only` (rule 6): before filtering, the mean bias over classes is less than 2 points above chance, by
+        the upper end of its interval. In rule 6, the bias shows only how often each class is predicted. Rules 5 and 6
+        do not apply if the probabilities of the labels exceed chance significantly and by at least 2 points
+        (`BiasExcess.learnt`). For example, if the classes have shares of 95 % and 5 %, hardly any prediction changes,
+        even if the classifiers learn much.
     `cannot_tell` (rule 7): the classifiers did not learn significantly more than the class shares.
     `helps_no_shortcut_named` (rule 8): a decisive comparison shows a proven gain (`proven_gains`), and no decisive
         comparison shows a loss.

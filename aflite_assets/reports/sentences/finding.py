@@ -1,10 +1,10 @@
 """The finding on the first screen of a report, in plain words: the result, its certainty, and advice."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, fallen_sets
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
@@ -12,7 +12,7 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_about, is_test_of
 from aflite_assets.reports.sentences.verdict import VerdictWords, mending
 from aflite_assets.reports.tables.cells import property_name
-from aflite_assets.scan.cues import Cue, State
+from aflite_assets.scan.cues import Cue, Elsewhere, State
 from aflite_assets.scan.sentences import column_questions, purity_sentence, reach_sentence
 from aflite_assets.text import DASH, count, percent, short, signed_points
 from aflite_assets.wording import counted
@@ -73,18 +73,13 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
         return tuple(cue for cue in by_itself if is_about(cue, evidence.leaning))
     if one.verdict.code == "artefact_tells":
         return tuple(cue for cue in by_itself if cue.name == evidence.artefacts[0])
-    fallen = _sets_with_a_fall(analysis)
-    return tuple(sorted(by_itself, key=lambda cue: (cue.is_artefact, not _tells_nothing_on(cue, fallen)))[:1])
+    fallen = fallen_sets(analysis.of(CHALLENGE_FALLS))
+    return tuple(sorted(by_itself, key=lambda cue: (cue.is_artefact, not _changed_in(cue, fallen)))[:1])
 
 
-def _sets_with_a_fall(analysis: Analysis) -> set[str]:
-    """Return the names of the challenge sets on which models have a large, significant drop in accuracy."""
-    return {one.test_set for one in analysis.of(CHALLENGE_FALLS) if one.named}
-
-
-def _tells_nothing_on(cue: Cue, names: set[str]) -> list[str]:
-    """Return those of the named sets in which the cue is unrelated to the label, or comes with other labels."""
-    return [one.name for one in cue.elsewhere if one.name in names and one.state in ("gone", "reversed")]
+def _changed_in(cue: Cue, names: Sequence[str]) -> list[Elsewhere]:
+    """Return the named sets in which the cue is unrelated to the label, or comes with other labels."""
+    return [one for one in cue.elsewhere if one.name in names and one.state in ("gone", "reversed")]
 
 
 def tells_without_question(analysis: Analysis) -> bool:
@@ -133,9 +128,9 @@ class FindingWords:
         """
         if not self.cues:
             return ""
-        sets = _tells_nothing_on(self.cues[0], _sets_with_a_fall(self.analysis))
-        there = f" It tells nothing on “{short(sets[0], _LONGEST)}”, where models fall." if sets else ""
-        return f" {self._by_itself(self.cues[0])}{there} You decide whether it belongs to the task."
+        changed = _changed_in(self.cues[0], fallen_sets(self.analysis.of(CHALLENGE_FALLS)))[:1]
+        fall = [f"Models fall on “{short(one.name, _LONGEST)}”: {SET_STATES[one.state]}." for one in changed]
+        return " ".join(["", self._by_itself(self.cues[0]), *fall, "You decide whether it belongs to the task."])
 
     def sure(self) -> str:
         """Return a sentence on how certain the finding is, or "" if `found` already states the certainty."""
@@ -289,10 +284,12 @@ class FindingWords:
         return f"Find out first how its rows and their labels were made: {share}. "
 
     def _remove(self) -> str:
-        """Return the advice to remove the first cue, with the condition that suits its kind: a column or any other."""
+        """Return the conditions under which the first cue is removed. A column has two: when its values were known, and
+        whether it is part of the task.
+        """
         scan = self.analysis.scan
         if scan is not None and self.cues and (question := column_questions(scan).get(self.cues[0].number)):
-            return question
+            return f"{question} Also drop a column that is no part of the task."
         return "If it is no part of the task, remove it in a copy and run again."
 
     def _all_artefacts(self) -> str:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import Lack
-from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, fallen_sets
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
 from aflite_assets.analysis.inputs.cues import CUES, RemovedCue, telling
 from aflite_assets.analysis.rules.bias_excess import Excess
@@ -251,8 +251,7 @@ class VerdictWords:
 
     def fallen_sets(self) -> str:
         """Return the names of challenge sets on which models have a large, significant drop in accuracy."""
-        names = dict.fromkeys(f"“{one.test_set}”" for one in self.analysis.of(CHALLENGE_FALLS) if one.named)
-        return listed(list(names), MOST_NAMED)
+        return listed([f"“{name}”" for name in fallen_sets(self.analysis.of(CHALLENGE_FALLS))], MOST_NAMED)
 
     def explained(self) -> str:
         """Return a sentence on whether a tested property explains the accuracy of models. If no property was tested,

@@ -73,18 +73,23 @@ def test_where_models_fall_the_cue_that_tells_nothing_there_comes_first(analysis
     screen = first_screen(judged(fallen, "learnable_no_shortcut_shown", cues=cues), from_files=True)
     assert [one.name for one in screen.cues] == ["customer"]
     assert (
-        "It tells nothing on “clean”, where models fall. You decide whether it belongs to the task." in screen.finding
+        "Models fall on “clean”: the cue is unrelated to the label there. You decide whether it belongs to the task."
+        in screen.finding
     )
     assert screen.to_do.endswith("run again. Otherwise look first at what “clean” changes.")
+    turned = (cues[0], replace(cues[1], elsewhere=(replace(cues[1].elsewhere[0], state="reversed"),)))
+    screen = first_screen(judged(fallen, "learnable_no_shortcut_shown", cues=turned), from_files=True)
+    assert "Models fall on “clean”: the cue comes with other labels there." in screen.finding
     calm = first_screen(judged(without_falls(analysis), "learnable_no_shortcut_shown", cues=cues), from_files=True)
-    assert ([one.name for one in calm.cues], "models fall" in calm.finding) == (["is"], False)
+    assert ([one.name for one in calm.cues], "Models fall" in calm.finding) == (["is"], False)
 
 
 def test_a_column_is_asked_for_when_it_was_known(analysis: Analysis) -> None:
     days = replace(cue(0, "days at least 2", "days", kind="column"), reason=None)
     screen = first_screen(judged(without_falls(analysis), "easy", cues=(days,)), from_files=True)
     assert screen.to_do == (
-        "Was “days” known before the label was? If not, drop the column. Otherwise keep the dataset as it is."
+        "Was “days” known before the label was? If not, drop the column. Also drop a column that is no part of the "
+        "task. Otherwise keep the dataset as it is."
     )
 
 

@@ -130,7 +130,8 @@ class FindingWords:
             return ""
         # A fall alone is no evidence against the cue: rows of the challenge set may be harder for any model.
         fall = [
-            f"Models fall on “{short(one.name, _LONGEST)}”, and {SET_STATES[one.state]}; harder rows can also cause a fall."
+            f"Models fall on “{short(one.name, _LONGEST)}”, and {SET_STATES[one.state]}; "
+            "harder rows can also cause a fall."
             for one in _changed_in(self.cues[0], fallen_sets(self.analysis.of(CHALLENGE_FALLS)))[:1]
         ]
         return " ".join(["", self._by_itself(self.cues[0]), *fall, "You decide whether it belongs to the task."])

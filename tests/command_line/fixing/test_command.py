@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
@@ -101,7 +102,8 @@ def test_a_planted_cue_is_gone_and_the_rest_is_as_it_was(
     original = path.read_bytes()
     assert names(path)[0].startswith(name)
     code, out, err = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert re.fullmatch(rf"Taking cue 1: \u201c{re.escape(name)}[^\n]*, \d\d %\.\n", err), err
     assert out.startswith(f"Cue 1 is gone: \u201c{name}")
     assert path.read_bytes() == original
     before, after = read_rows(path), read_rows(tmp_path / "new" / "reviews.csv")

@@ -8,7 +8,7 @@ from aflite_assets.analysis.comparisons.falls import ChallengeFall
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.reports.sentences.falls import alike_text, falls_text
-from aflite_assets.reports.sentences.verdict import judgement_text, leaning_text
+from aflite_assets.reports.sentences.leaning import judgement_text, leaning_text
 from aflite_assets.reports.tables.cells import property_name
 from tests.planted_leanings import leaning_inputs
 from tests.reports.sentences.test_verdict import alike, beginning, started, verdict_text

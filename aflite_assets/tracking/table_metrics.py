@@ -16,6 +16,14 @@ MOST_METRICS = METRICS_PER_BATCH
 Larger tables are summarized: the least, mean and largest value of each column are logged.
 """
 
+_SUMMARY = "over rows"
+"""Part of a metric's name in place of a row's name, if the metric is the least, mean or largest value of a column over
+all rows of a table.
+
+For example, the metric `words/over rows.mean.score` is the mean of the column `score` of the table `words`. The name
+stays as it is, so that the metrics of old and new runs can be compared.
+"""
+
 _NULL = "none"
 
 
@@ -43,7 +51,7 @@ def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
     prefix = table_name(title)
     if len(numeric) * table.num_rows > MOST_METRICS:
         named = {
-            f"{prefix}/over rows.{what}.{accepted_part(column)}": value
+            f"{prefix}/{_SUMMARY}.{what}.{accepted_part(column)}": value
             for column in numeric
             for what, value in _summaries(table[column]).items()
         }

@@ -186,7 +186,7 @@ def mending(one: PropertyLeaning, name: str) -> str:
         return f"leave out {name}, which models should not see"
     if one.kind == "attribute":
         return (
-            f"rebalance the rows, or collect others, so that {name} is as frequent in every class: models do not read "
+            f"rebalance the rows, or collect others, so that {name} is as frequent in every class. Models do not read "
             "an attribute, so leaving it out changes nothing"
         )
     return f"take {name} out of the rows if you can, or collect rows in which it is as frequent in every class"

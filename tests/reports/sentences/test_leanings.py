@@ -72,7 +72,8 @@ def test_sure_and_large_falls_of_the_evaluator_that_falls_furthest_are_named() -
     small, unsure = replace(fall, test_set="other", fall=4.9), replace(fall, test_set="third", low=-0.1)
     assert falls_text([other, fall, second, small, unsure]) == (
         "as means over the classes, “svm” is right on 90.0 % of “test”, but on 80.0 % of “clean” "
-        "(\N{MINUS SIGN}10.0 points, 95 % [\N{MINUS SIGN}14.0, \N{MINUS SIGN}6.0]) and 84.0 % of “hard” (\N{MINUS SIGN}6.0 points, 95 % "
+        "(\N{MINUS SIGN}10.0 points, 95 % [\N{MINUS SIGN}14.0, \N{MINUS SIGN}6.0]) and 84.0 % of “hard” "
+        "(\N{MINUS SIGN}6.0 points, 95 % "
         "[\N{MINUS SIGN}10.0, \N{MINUS SIGN}2.0]): another source, harder rows, other labels or a shortcut"
     )
     assert falls_text([small, unsure]) == ""

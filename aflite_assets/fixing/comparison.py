@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aflite_assets.scan.columns import listed_cues
-from aflite_assets.scan.cues import Cue, ScanFacts, ScanResult
-from aflite_assets.scan.same_cues import same_cue
+from aflite_assets.scan.cues import Cue, ScanFacts, ScanResult, same_cue
 
 Change = Literal["gone", "weaker", "still there", "new"]
 """Change of a cue in the copy. A cue is "weaker" if less than half of its gain over chance is left."""

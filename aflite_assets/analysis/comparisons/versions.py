@@ -19,8 +19,7 @@ from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval, 
 from aflite_assets.analysis.rows.table import PREDICTIONS_FILE, ROWS_FILE, TEST_ROWS_FILE
 from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Claim, Side, judge
 from aflite_assets.errors import DataError
-from aflite_assets.scan.cues import ScanFacts
-from aflite_assets.scan.same_cues import same_cue
+from aflite_assets.scan.cues import ScanFacts, same_cue
 from aflite_assets.text import value_text
 
 Kind = Literal["setting", "data", "software"]

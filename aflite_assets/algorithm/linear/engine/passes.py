@@ -135,6 +135,17 @@ class _GatheredRows:
         return residuals.mT @ features, residuals.sum(dim=1)
 
 
+def gathered_bytes(sets: TrainingSets, width: int, outputs: int, itemsize: int) -> int:
+    """Return the bytes that the copied rows of training sets take during their fits."""
+    # twice, because the rows of the sets that are still being fitted are copied again
+    return 2 * int(sets.sizes.sum()) * (width + 4 * outputs) * itemsize
+
+
+def most_gathered(memory_limit: int) -> int:
+    """Return the largest number of bytes for copied rows."""
+    return memory_limit // 8
+
+
 class TorchPasses:
     """Passes with torch. `counted`: the ascending slots (positions in the pool) for which predictions are counted.
 
@@ -205,9 +216,7 @@ class TorchPasses:
         if self._device.type != "cpu" or len(sizes) < 2 or sizes.min() != sizes.max():
             return False
         _, outputs, width = weights.shape
-        needed = int(sizes.sum()) * (width + 4 * outputs) * weights.element_size()
-        # twice, because the rows of the sets that are still being fitted are copied again
-        return 2 * needed <= self._memory_limit // 8
+        return gathered_bytes(self._sets, width, outputs, weights.element_size()) <= most_gathered(self._memory_limit)
 
     def _gather(self, like: torch.Tensor) -> _GatheredRows:
         gathered = like.new_empty(len(self._slots), like.shape[2])

@@ -237,7 +237,7 @@ class TorchPasses:
             counts.class_counts[slots] += by_class.scatter_add_(1, chosen, held_out.int()).cpu().numpy()
         if not len(counts.label_sums):
             return
-        probabilities = torch.softmax(masked, dim=2).double()
+        probabilities = losses.softmax(masked).double()
         rounded = (probabilities + losses.PROBABILITY_ROUNDING) - losses.PROBABILITY_ROUNDING
         summed = torch.einsum("nmc,nm->nc", rounded, held_out.double())
         counts.label_sums[slots] += summed.gather(1, codes[:, None])[:, 0].cpu().numpy()
@@ -274,5 +274,7 @@ class TorchPasses:
         for number in range(len(self._sets)):
             for unpredicted in self._sets.unpredicted(number):
                 low, high = np.searchsorted(unpredicted, (slots[0], slots[-1] + 1))
-                mask[np.isin(slots, unpredicted[low:high], assume_unique=True), number] = False
+                found = unpredicted[low:high]
+                places = np.searchsorted(slots, found)
+                mask[places[slots[places] == found], number] = False
         return torch.from_numpy(mask).to(self._device)

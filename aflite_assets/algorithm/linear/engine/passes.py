@@ -129,7 +129,7 @@ class _GatheredRows:
         """Return the gradients as `GradientPasses.gradients` does."""
         features, codes, seen = self.features, self.codes, self.seen
         if len(numbers) < len(features):
-            features, codes, seen = features[numbers], codes[numbers], seen[numbers]
+            features, codes, seen = (part.index_select(0, numbers) for part in (features, codes, seen))
         scores = torch.baddbmm(intercepts[:, None], features, weights.mT)
         residuals = losses.residuals(scores, codes, seen, loss)
         return residuals.mT @ features, residuals.sum(dim=1)

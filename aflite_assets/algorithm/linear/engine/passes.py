@@ -222,6 +222,9 @@ class TorchPasses:
         gathered = like.new_empty(len(self._slots), like.shape[2])
         for first, features in self._blocks():
             inside = (self._slots >= first) & (self._slots < first + len(features))
+            if inside.all():  # several times faster than a mask
+                gathered = features.index_select(0, self._slots - first)
+                break
             gathered[inside] = features.index_select(0, self._slots[inside] - first)
         shape = len(self._sets), int(self._sets.sizes[0])
         return _GatheredRows(gathered.reshape(*shape, -1), self._codes[self._slots].reshape(shape), self._seen)

@@ -35,8 +35,8 @@ def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
     most 60 characters (see `accepted_part`); null becomes "none". Columns that are part of the name, and columns with
     texts or truth values, are not logged as metrics.
 
-    If a table has more than `MOST_METRICS` numbers, only the least, the mean and the largest value of each column are
-    metrics. These metrics are named `<table>/over rows.<least, mean or most>.<column>`.
+    If a table has more than `MOST_METRICS` numbers, only three numbers of each column are metrics: its smallest value,
+    its mean and its largest value. Their names are `<table>/over rows.<least, mean or most>.<column>`.
     """
     keys, rows = _row_names(table)
     numeric = [name for name in table.column_names if name not in keys and _is_number(table.schema.field(name).type)]

@@ -190,9 +190,10 @@ class LinearEngine:
             for labels, own in zip(permuted, subsets, strict=True)
         ]
         whole = WholeIteration.of([subset for own in subsets for subset in own])
-        counts = [self._zero_counts(matrix=False) for _ in sets]
+        counts = [self._zero_counts(matrix=False, classes=False) for _ in sets]
         for loss in self._losses():
-            self._add_permuted(sets, self._problem(loss, whole, pool, None), counts, in_pool)
+            of_kind = [one.without_probabilities() if loss == HINGE else one for one in counts]
+            self._add_permuted(sets, self._problem(loss, whole, pool, None), of_kind, in_pool)
         return [
             tally_of_counts(
                 one.of_slots(in_pool),
@@ -224,7 +225,8 @@ class LinearEngine:
         slots = [self._pool.slots_of(subset) for subset in subsets]
         left_out = [] if unpredicted is None else [self._pool.slots_of(rows) for rows in unpredicted]
         sets = TrainingSets.of(slots, self._codes[self._pool.rows], n_classes=n_classes, left_out=left_out)
-        counts = self._zero_counts(matrix=keep_probabilities)
+        by_class = counts_classes(self._inputs, self._memory_limit)
+        counts = self._zero_counts(matrix=keep_probabilities, classes=by_class)
         evaluations, collectors = [], []
         for number, loss in enumerate(self._losses()):
             problem = self._problem(loss, whole, pool, None if start is None else start[number])
@@ -233,13 +235,13 @@ class LinearEngine:
             evaluations.append(self._add_predictions(sets, problem, of_kind, in_pool, collectors[-1]))
         return counts.of_slots(in_pool), np.stack(evaluations), collectors
 
-    def _zero_counts(self, *, matrix: bool) -> Counts:
+    def _zero_counts(self, *, matrix: bool, classes: bool) -> Counts:
         return Counts.zeros(
             len(self._pool.rows),
             len(self._inputs.classes),
             label=self._settings.classifier != "linear_svm",
             matrix=matrix,
-            classes=counts_classes(self._inputs, self._memory_limit),
+            classes=classes,
         )
 
     def _losses(self) -> tuple[int, ...]:
@@ -303,27 +305,31 @@ class LinearEngine:
         `counts` have one entry per label vector.
         """
         at_once = self._permuted_at_once(sets, problem)
+        if at_once == 1:
+            for own, of_labels in zip(sets, counts, strict=True):
+                alone = replace(problem, at_once=min(problem.at_once, len(own)))
+                self._add_predictions(own, alone, of_labels, counted, KeptClassifiers(len(own)))
+            return
         for first in range(0, len(sets), at_once):
-            batch = sets[first : first + at_once]
-            joined = TrainingSets.joined(batch)
-            copies = self._pool_copies(len(batch))
-            fits = self._fit(
-                self._torch_passes(self._pool, joined, problem.objective, resident=copies),
-                joined,
-                problem,
-                together=len(joined),
-            )
-            start = 0
-            for own, of_labels in zip(batch, counts[first:], strict=False):
-                of_kind = of_labels.without_probabilities() if problem.objective.loss == HINGE else of_labels
+            batch, start = sets[first : first + at_once], 0
+            fits = self._fit_permuted(batch, problem)
+            for own, of_labels in zip(batch, counts[first : first + at_once], strict=True):
                 part = fits.part(start, start + len(own))
                 self._repeat_in_float64(part, own, problem)
-                passes = self._torch_passes(self._pool, own, problem.objective, counted)
-                passes.count(part.weights, part.intercepts, of_kind)
+                self._passes(own, counted, problem.objective).count(part.weights, part.intercepts, of_labels)
                 start += len(own)
 
+    def _fit_permuted(self, sets: Sequence[TrainingSets], problem: _Problem) -> Fits:
+        """Fit the classifiers of several label vectors together. The pool is copied once per label vector, because the
+        rows of a copy have the classes of one label vector.
+        """
+        joined, (block,) = TrainingSets.joined(sets), self._pool.blocks()
+        copies = torch.from_numpy(block.features).repeat(len(sets), 1)
+        passes = self._torch_passes(self._pool, joined, problem.objective, resident=copies)
+        return self._fit(passes, joined, problem, together=len(joined))
+
     def _permuted_at_once(self, sets: Sequence[TrainingSets], problem: _Problem) -> int:
-        """Return the number of label vectors whose classifiers are fitted together.
+        """Return the number of label vectors whose classifiers are fitted together, at least 1.
 
         The copied rows must be small enough to be gathered, and L-BFGS must keep as many pairs as for one label vector.
         """
@@ -333,13 +339,6 @@ class LinearEngine:
         vectors = len(largest) * problem.preconditioner.size * itemsize
         most = min(most_gathered(self._working_memory) // (copied + gathered), CACHED_BYTES // vectors)
         return max(1, min(most, problem.at_once // len(largest)))
-
-    def _pool_copies(self, n_copies: int) -> torch.Tensor | None:
-        """Return copies of the pool below each other, or None if one pool is enough."""
-        if n_copies == 1:
-            return None
-        (block,) = self._pool.blocks()
-        return torch.from_numpy(block.features).repeat(n_copies, 1)
 
     def _fit(self, passes: DataPasses, sets: TrainingSets, problem: _Problem, *, together: int = 1) -> Fits:
         return fit(

@@ -14,6 +14,7 @@ from aflite_assets.command_line.scanning.choice_files import (
     choice_source,
     inputs_of,
     understood_choices,
+    unread_columns,
 )
 from aflite_assets.data.formats.answers import ANSWER, DROPPED, GROUP, LABEL, TEXT
 from aflite_assets.data.formats.encoding_fit import open_text
@@ -59,6 +60,7 @@ class Roles:
     label: str | None = None
     texts: tuple[str, ...] = ()
     group: str | None = None
+    subset: str | None = None
     skipped: tuple[str, ...] = ()
     delimiter: str | None = None
     encoding: str = "utf-8"
@@ -91,7 +93,11 @@ def read_bare(path: Path, roles: Roles) -> BareFile:
     table = read_table_file(form, path)
     source = None if roles.label or roles.texts else choice_source(table, form, path)
     if source is not None:
-        return _from_choices(table, source, roles, path)
+        return _from_choices(table, _with_subset(table, source, roles, path), roles, path)
+    if roles.subset is not None:
+        raise DataError(
+            f"`--subset` is {roles.subset!r}, but {path.name!r} is not read as preferences or questions; leave it out"
+        )
     named = _image_names(table, roles)
     return _from_table(table, roles, path) if named is None else _beside_images(table, named, roles, path)
 
@@ -176,6 +182,12 @@ def _is_inside(folder: Path, name: str) -> bool:
     return not inside.is_absolute() and ".." not in inside.parts and (folder / inside).is_file()
 
 
+def _with_subset(table: pa.Table, source: ChoiceSource, roles: Roles, path: Path) -> ChoiceSource:
+    if roles.subset is None:
+        return source
+    return source.model_copy(update={"subset": _named(table, roles.subset, path, option="--subset")})
+
+
 def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Path) -> BareFile:
     """Read preferences or questions, with one row per answer."""
     if roles.group is not None:
@@ -202,10 +214,11 @@ def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Pat
     shown = made.select([TEXT, ANSWER, *others]).rename_columns([texts["text"], texts["text_pair"], *others])
     read = _with_columns(rows, shown, replace(roles, texts=tuple(texts.values()), group=None, skipped=()), LABEL)
     known = labels.numbers[_ONE_SET] >= 0
-    lines = [understood_choices(source, made), f"{counted(len(np.unique(questions[known])), 'question')} read."]
+    lines = [understood_choices(source, made), unread_columns(table, source, path)]
+    lines.append(f"{counted(len(np.unique(questions[known])), 'question')} read.")
     dropped = counted(int((~known).sum()), "answer")
     lines += [] if known.all() else [f"{dropped} of ties, or equal to a right answer, left out."]
-    return BareFile(read.rows, tuple(lines), source)
+    return BareFile(read.rows, tuple(filter(None, lines)), source)
 
 
 def _named(table: pa.Table, name: str, path: Path, *, option: str, hint: str = "") -> str:

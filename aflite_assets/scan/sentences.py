@@ -143,6 +143,7 @@ _KINDS = {
     "copies": "near copies",
     "date": "dates",
     "file format": "file formats",
+    "habit": "habits of writing",
     "identifier": "ids",
     "image": "image content",
     "length": "lengths",

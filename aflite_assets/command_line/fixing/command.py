@@ -93,7 +93,10 @@ def _fixed(options: argparse.Namespace) -> int:
 
 def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
     if not result.cues:
-        raise DataError("the scan found no cue in this file, so there is nothing to fix")
+        raise DataError(
+            "the scan numbers no cue of this file, so `aflite fix` cannot change anything; this does not show that the "
+            "data have no cue, so read what `aflite scan` prints"
+        )
     for number in numbers:
         if not 1 <= number <= len(result.cues):
             found = counted(len(result.cues), "cue")

@@ -98,6 +98,7 @@ def roles_of(options: argparse.Namespace) -> Roles:
         label=options.label,
         texts=tuple(options.text),
         group=options.group,
+        subset=options.subset,
         skipped=tuple(options.skip),
         delimiter=options.delimiter,
         encoding=options.encoding,

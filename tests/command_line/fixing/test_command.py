@@ -239,7 +239,7 @@ def test_too_few_rows_are_refused_after_the_copy_and_leave_nothing(run: Run, tmp
 def test_nothing_to_mend_is_refused(run: Run, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "reviews.csv", _rows()[0])
     code, _, err = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
-    assert (code, "the scan found no cue in this file, so there is nothing to fix" in err) == (2, True)
+    assert (code, "the scan numbers no cue of this file, so `aflite fix` cannot change anything" in err) == (2, True)
 
 
 def _dataset(folder: Path, kind: str, **settings: Any) -> Path:

@@ -1,16 +1,14 @@
 """Subsets of rows in which a cue predicts nothing, because rows with the cue and rows without it have the same class
-shares.
+shares as the dataset.
 """
 
 import numpy as np
 
 from aflite_assets.errors import DataError
 
-_ROUNDS = 20
-
 
 def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw the largest subset in which rows with the cue and rows without it have the same class shares.
+    """Draw the largest subset in which rows with the cue, and rows without it, have the class shares of the dataset.
 
     Args:
         carriers: bool of shape (rows, cues), True if the row has the cue. All combinations of cues that keep rows get
@@ -21,10 +19,9 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
     Returns:
         Positions of the kept rows, int64, ascending. Every class keeps rows.
 
-    A cell c is a combination of cues. Cell c has a factor a_c and n_ck rows of class k. The subset keeps x_k a_c rows
-    of class k in cell c, and x_k is the minimum of n_ck / a_c over all cells. The number of kept rows is a convex
-    function of each a_c between the points n_ck / x_k, so the maximum is at one of these points. For one cue, the
-    subset is the exact optimum; for several cues, coordinate ascent finds the subset.
+    The class shares are those of all combinations of cues that have rows of every class; other combinations keep no
+    row. Other shares would keep more rows, but nearly all of them of one class: with three sources, each of which gave
+    82 % of one of three classes, 83 % of the kept rows were of one class.
 
     Raises:
         DataError: no combination of cues has rows of every class, or a class would keep no rows.
@@ -70,36 +67,8 @@ def _kept_counts(counts: np.ndarray) -> np.ndarray | None:
     if not usable.any():
         return None
     own = counts[usable]
-    factors = own.sum(axis=1) / own.sum()
-    for _ in range(_ROUNDS):
-        before = _total(own, factors)
-        for cell in range(len(own)):
-            factors = _best_factor(own, factors, cell)
-        if _total(own, factors) <= before * (1 + 1e-9):
-            break
+    shares = own.sum(axis=0) / own.sum()
+    sizes = (own / shares).min(axis=1, keepdims=True)
     kept = np.zeros_like(counts)
-    kept[usable] = np.minimum(np.rint(_shared(own, factors) * factors[:, None]), own)
+    kept[usable] = np.minimum(np.rint(sizes * shares), own)
     return kept if kept.sum(axis=0).all() else None
-
-
-def _shared(counts: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Return x_k: the largest number such that every cell has at least its factor times x_k rows of class k."""
-    with np.errstate(divide="ignore"):
-        shared: np.ndarray = (counts / factors[:, None]).min(axis=0)
-    return shared
-
-
-def _total(counts: np.ndarray, factors: np.ndarray) -> float:
-    return float(_shared(counts, factors).sum() * factors.sum())
-
-
-def _best_factor(counts: np.ndarray, factors: np.ndarray, cell: int) -> np.ndarray:
-    """Replace one cell's factor by the value that keeps the most rows, and return all factors."""
-    others = np.arange(len(counts)) != cell
-    if not others.any():
-        return factors
-    candidates = counts[cell] / _shared(counts[others], factors[others])
-    if factors[others].any():
-        candidates = np.append(candidates, 0.0)
-    tried = [np.where(others, factors, candidate) for candidate in candidates.tolist()]
-    return max([factors, *tried], key=lambda one: _total(counts, one))

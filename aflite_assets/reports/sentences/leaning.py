@@ -68,7 +68,8 @@ def is_test_of(cue: Cue, one: PropertyLeaning) -> bool:
     synonym of the cue does not count.
     """
     if one.kind in ("attribute", "column"):
-        return one.name in {each.source for each in cue.properties}
+        # A pair of properties also reads another column, which may be part of the task.
+        return {each.source for each in cue.properties} == {one.name}
     if one.kind in _NAMED_BY_SCAN:
         return _scan_name(one) in {each.name for each in cue.properties}
     return cue.name == one.name

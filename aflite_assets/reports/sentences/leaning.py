@@ -114,6 +114,8 @@ def untested_text(cue: Cue, *, of_answers: bool = False) -> str:
         return UNSEEN_BY_MODELS
     if cue.reason == "declared":
         return f"{NOT_TESTED}, because at most three properties are tested."
+    if "image" in cue.kinds:
+        return f"{NOT_TESTED}, because the look of an image is usually its content."
     if not (columns := columns_of(cue)):
         how = "To have it tested, add an attribute that states which rows have the cue, and declare it irrelevant."
         return f"{NOT_TESTED}, because {_FEW_TESTED}. {how}"

@@ -124,8 +124,8 @@ class FindingWords:
             return ""
         falls = [one for one in self.analysis.of(CHALLENGE_FALLS) if one.named and one.test_set in fallen[:1]]
         return "".join(
-            f"Models fall on “{short(one.test_set, _LONGEST)}” by {signed_points(one.fall)} points "
-            f"{bounds(one.low, one.high)}; the cue holds there too, so look for another reason."
+            f"“{one.evaluator}” falls on “{short(one.test_set, _LONGEST)}” by {signed_points(one.fall)} points "
+            f"{bounds(one.low, one.high)}; the cue holds there too, so look for another reason, such as harder rows."
             for one in falls[:1]
         )
 

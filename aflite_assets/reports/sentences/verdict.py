@@ -250,7 +250,10 @@ class VerdictWords:
             return self.single_property()
         if leant := [property_name(one) for one in tested if one.leans]:
             return f"Models lean on {listed(leant, MOST_NAMED)}, which may be the task itself."
-        return f"None of the tested properties explains it ({listed(list(map(property_name, tested)), MOST_NAMED)})."
+        named = listed(list(map(property_name, tested)), MOST_NAMED)
+        return (
+            f"Models are not shown to lean on a tested property ({named}); such a property may still make rows harder."
+        )
 
     def single_property(self) -> str:
         """Return a sentence on the single property that best predicts a class in the scan."""

@@ -214,7 +214,9 @@ def build_challenge(
         raise DataError(f"challenge set {name!r}: {error}") from error
     if complete and (challenge.balanced_by or challenge.against):
         built = replace(built, examples=_chosen(name, challenge, built.examples, raw, seed=seed))
-    built = replace(built, examples=_with_categories(name, categories, built.examples))
+    built = replace(
+        built, examples=_with_categories(name, categories, built.examples, kept=challenge.columns.attributes)
+    )
     _check_inputs(name, built.examples, raw)
     return built if scale is None else replace(built, examples=scale.applied(built.examples))
 
@@ -282,14 +284,18 @@ def _describe(
     )
 
 
-def _with_categories(name: str, categories: tuple[str, ...], examples: Examples) -> Examples:
-    """Return the examples with category columns under the names that reports use; missing values become null."""
+def _with_categories(name: str, categories: tuple[str, ...], examples: Examples, *, kept: tuple[str, ...]) -> Examples:
+    """Return the examples with category columns under the names that reports use; missing values become null.
+
+    `kept`: columns that stay attributes too, so that cues and leaning are tested on them.
+    """
     table = examples.table
     for category in categories:
         place = table.column_names.index(f"attribute.{category}")
         texts = table.column(place)
         texts = pc.if_else(pc.equal(texts, NO_VALUE), pa.scalar(None, texts.type), texts)
-        table = table.set_column(place, category_column(category), texts)
+        add = table.add_column if category in kept else table.set_column
+        table = add(place, category_column(category), texts)
     categorised = Examples(table, examples.label_names)
     for category, texts in category_columns(categorised).items():
         values = len(set(texts.tolist()) - {None, ""})
@@ -334,4 +340,4 @@ def check_available(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
 
 
 CHALLENGE_CHECKS = StageChecks(AVAILABLE, check_available)
-CHALLENGE_SETS = Stage("challenge_sets", "4", ChallengeSetsSettings, ChallengeSetsInputs, run, checks=CHALLENGE_CHECKS)
+CHALLENGE_SETS = Stage("challenge_sets", "5", ChallengeSetsSettings, ChallengeSetsInputs, run, checks=CHALLENGE_CHECKS)

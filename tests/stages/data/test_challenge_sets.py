@@ -10,12 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.data.loading import load_source
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.diagnostics.properties.values import properties_of
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.data import challenge_sets
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
-from aflite_assets.stages.shared.published import read_challenge_sets
+from aflite_assets.stages.shared.published import category_columns, read_challenge_sets
 from aflite_assets.stages.stage import Progress
 from tests.page_details import details_of
 
@@ -311,3 +313,18 @@ def test_where_a_missing_set_was_looked_for_trains_nothing_anew(tmp_path: Path, 
         assert folder in read_challenge_sets(obtained.result).missing["gone"]
         versions.add(obtained.result.data_version)
     assert len(versions) == 1
+
+
+@pytest.mark.parametrize(("attributes", "stays"), [((), False), (("site",), True)])
+def test_a_category_that_is_also_an_attribute_stays_one(
+    attributes: tuple[str, ...], stays: bool, tmp_path: Path, store: ResultStore
+) -> None:
+    table = _table(90, 9).append_column("site", pa.array(["north", "south", "west"] * 30))
+    pq.write_table(table, tmp_path / "crossed.parquet")
+    columns = {"features": ["x0", "x1", "x2"], "attributes": list(attributes)}
+    spec = parse_spec(_content(tmp_path, crossed={"category": "site", "columns": columns}))
+    run_stage("raw_dataset", spec, store=store)
+    examples = load_examples(run_stage("challenge_sets", spec, store=store).result.path / "crossed")
+    assert category_columns(examples)["site"].tolist() == ["north", "south", "west"] * 30
+    kept = [one.name for one in properties_of(examples) if one.kind == "attribute" and one.name == "site"]
+    assert kept == (["site"] if stays else [])

@@ -319,8 +319,9 @@ def test_where_a_missing_set_was_looked_for_trains_nothing_anew(tmp_path: Path, 
 def test_a_category_that_is_also_an_attribute_stays_one(
     attributes: tuple[str, ...], stays: bool, tmp_path: Path, store: ResultStore
 ) -> None:
-    table = _table(90, 9).append_column("site", pa.array(["north", "south", "west"] * 30))
-    pq.write_table(table, tmp_path / "crossed.parquet")
+    _write(tmp_path, "crossed", list(CLASSES))
+    table = pq.read_table(tmp_path / "crossed.parquet")
+    pq.write_table(table.append_column("site", pa.array(["north", "south", "west"] * 30)), tmp_path / "crossed.parquet")
     columns = {"features": ["x0", "x1", "x2"], "attributes": list(attributes)}
     spec = parse_spec(_content(tmp_path, crossed={"category": "site", "columns": columns}))
     run_stage("raw_dataset", spec, store=store)

@@ -1,8 +1,11 @@
 """Asset of the group `report`: the plan of a refresh, and the state of every dataset."""
 
+from datetime import UTC, datetime
+
 import dagster as dg
 
 from aflite_assets.assets.common import OWNERS, table
+from aflite_assets.refresh.due import Due, what_is_due
 from aflite_assets.refresh.plan import plan_datasets
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.status import LETTERS, dataset_status
@@ -18,10 +21,13 @@ _LONGEST_WHY = 400
 
 @dg.asset(group_name="report", kinds={"table"}, owners=OWNERS, tags={"domain": "report"})
 def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
-    """Plan of a refresh with reasons, and the state of each dataset, as in `aflite plan` and `aflite status`."""
+    """Plan of a refresh with reasons, and the state of each dataset, as in `aflite plan` and `aflite status`.
+
+    Failed and cancelled runs are in the list of runs, and not in this table.
+    """
     store = result_store.open()
-    state = RefreshState.beside(store)
-    plans = list(plan_datasets(load_registry(made=store.datasets()), store, hashes=FileHashes(most_bytes=MOST_BYTES)))
+    state, registry, now = RefreshState.beside(store), load_registry(made=store.datasets()), datetime.now(UTC)
+    plans = list(plan_datasets(registry, store, hashes=FileHashes(most_bytes=MOST_BYTES)))
     begun = [plan for plan in plans if plan.failure is not None or plan.begun]
     stages = [
         {
@@ -38,7 +44,13 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
     failures = [
         {"dataset": plan.dataset, "state": "refused", "why": plan.failure} for plan in begun if plan.failure is not None
     ]
-    standing = [dataset_status(plan, store, state) for plan in plans]
+    due = [
+        Due(plan.dataset)
+        if plan.failure is not None
+        else what_is_due(plan, registry[plan.dataset].refresh, now=now, state=state, dry_run=True)
+        for plan in plans
+    ]
+    standing = [dataset_status(plan, each, store) for plan, each in zip(plans, due, strict=True)]
     paused, checked = state.paused(), state.last_check()
     return dg.MaterializeResult(
         metadata={

@@ -9,6 +9,7 @@ import dagster as dg
 from aflite_assets.errors import AfliteError
 from aflite_assets.refresh.plan import DatasetPlan
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.content_hashes import CONTENT_FIELDS, FieldContents
 
 ASSET = "source_files"
@@ -21,7 +22,18 @@ def watched_version(spec: DatasetSpec, plan: DatasetPlan) -> str | None:
         contents = (plan.contents or FieldContents(spec)).of(CONTENT_FIELDS)
     except AfliteError:  # the plan contains the error
         return None
-    return hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
+    return digest(contents)
+
+
+def inputs_of(spec: DatasetSpec, version: str | None) -> str | None:
+    """Return a hash of everything that a run of a dataset reads; None if the version of its files is unknown."""
+    codes = {name: stage.code_version for name, stage in STAGES.items()}
+    return None if version is None else digest([spec.model_dump(mode="json"), version, codes])[:20]
+
+
+def digest(value: object) -> str:
+    """Return the sha256 of a value's JSON."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str) -> Iterator[dg.AssetMaterialization]:

@@ -66,14 +66,17 @@ def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
 
     Dagster's instance is checked if `DAGSTER_HOME` is set.
     """
-    from aflite_assets.refresh.status import examine_datasets
+    from aflite_assets.command_line.refresh_commands_actions import look
+    from aflite_assets.refresh.status import problems as problems_of
     from aflite_assets.results.doctor import examine_store
     from aflite_assets.results.opening import open_store
     from aflite_assets.specs.registry import load_registry
 
     store = open_store()
     yield from examine_store(store, deep=deep, fix=fix)
-    yield from examine_datasets(load_registry(made=store.datasets()), store)
+    for plan, due in look(load_registry(made=store.datasets()), store):
+        if plan.failure is not None or plan.begun or due.given_up:
+            yield from problems_of(plan, due)
     yield from _tracking()
     if os.environ.get("DAGSTER_HOME"):
         from aflite_assets.automation.doctor import examine_instance

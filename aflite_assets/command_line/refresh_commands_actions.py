@@ -5,18 +5,14 @@ import json
 import os
 import sys
 import time
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 from aflite_assets.command_line.leftovers import Leftovers, find_leftovers, leftover_lines
-from aflite_assets.command_line.stage_bars import StageBars
 from aflite_assets.command_line.terminal import (
     duration,
     escaped,
@@ -28,15 +24,12 @@ from aflite_assets.command_line.terminal import (
     write_lines,
 )
 from aflite_assets.data.loading import load_source
-from aflite_assets.errors import AfliteError, DatasetBusyError
-from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.paths import aflite_home
-from aflite_assets.refresh.due import Due, how_to_start, what_is_due
-from aflite_assets.refresh.launching import PLACEHOLDER, for_dataset
+from aflite_assets.errors import AfliteError
+from aflite_assets.notifying import Alert, sentence
+from aflite_assets.refresh.due import PLACEHOLDER, Due, LastRun, how_to_start, what_is_due
 from aflite_assets.refresh.plan import STATES, DatasetPlan, plan_datasets
-from aflite_assets.refresh.run import RefreshContext, Refreshed, refresh_dataset, settings_of
 from aflite_assets.refresh.state import RefreshState
-from aflite_assets.refresh.status import LETTERS, DatasetStatus, FailedRuns, dataset_status
+from aflite_assets.refresh.status import LETTERS, DatasetStatus, dataset_status
 from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.results.locks import occupant
@@ -45,8 +38,6 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry, load_registry
 from aflite_assets.specs.sources import TableSource
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.stage import Progress
-from aflite_assets.tracking import MlflowTracker, NullTracker
 
 FAILED = 1
 """Exit code of a refresh in which something failed or is refused."""
@@ -63,34 +54,56 @@ _WORDS = {"made": "to make"}
 
 def run_plan(options: argparse.Namespace) -> int:
     """Print the plan of each dataset, and what a refresh would do now."""
-    store, now = open_store(), datetime.now(UTC)
-    registry, state = load_registry(made=store.datasets()), RefreshState.beside(store)
-    plans = list(plan_datasets(registry, store, options.names or None))
-    due_by_dataset = {
-        plan.dataset: what_is_due(
-            plan, settings_of(registry[plan.dataset], begin=bool(options.names)), now=now, state=state, dry_run=True
-        )
-        for plan in plans
-        if plan.failure is None
-    }
+    store = open_store()
+    registry = load_registry(made=store.datasets())
+    outlooks = list(look(registry, store, options.names))
     if options.json:
-        facts = [_as_json(plan) | {"run_by": occupant(store.locks_folder, plan.dataset)} for plan in plans]
-        _say([json.dumps(facts, indent=2)])
+        _say([json.dumps([_as_json(plan) | {"run_by": due.waits} for plan, due in outlooks], indent=2)])
     else:
-        failed = _failed_runs(plans, now)
-        outlooks = {}
-        for plan in plans:
-            name, due = plan.dataset, due_by_dataset.get(plan.dataset)
-            growth = row_growth(registry[name], plan, store) if due is not None and due.stages else None
-            run = None if due is not None and due.given_up else failed.at_start.get(name)
-            words = _outlook(plan, due, runner=occupant(store.locks_folder, name), retry=failed.retries.get(name))
-            outlooks[name] = "; ".join(filter(None, (words, growth, run)))
-        _say([*plan_lines(plans, due_by_dataset), "", *outlook_lines(outlooks)])
-    is_left = any(due.failed for due in due_by_dataset.values())
-    return FAILED if is_left or any(_refusals(plan) for plan in plans) else 0
+        words = {}
+        for plan, due in outlooks:
+            growth = row_growth(registry[plan.dataset], plan, store) if due.stages or due.waits else None
+            words[plan.dataset] = "; ".join(filter(None, (_outlook(plan, due), growth)))
+        _say([*plan_lines(outlooks), "", *outlook_lines(words)])
+    return FAILED if any(due.failed or _refusals(plan) for plan, due in outlooks) else 0
 
 
-def plan_lines(plans: Iterable[DatasetPlan], due_by_dataset: Mapping[str, Due]) -> list[str]:
+def look(
+    registry: Registry,
+    store: ResultStore,
+    names: Sequence[str] = (),
+    *,
+    hashes: FileHashes | None = None,
+    now: datetime | None = None,
+    **options: Any,
+) -> Iterator[tuple[DatasetPlan, Due]]:
+    """Yield the plan of each dataset, by default of all, and what a refresh would do about the dataset.
+
+    A dataset that is named is begun, as with `refresh: {start: true}` in its file. Dagster's history is read if
+    `DAGSTER_HOME` is set. `options`: further options of `what_is_due`; by default, nothing is noted.
+    """
+    now, state = now or datetime.now(UTC), RefreshState.beside(store)
+    plans = list(plan_datasets(registry, store, names or None, hashes=hashes))
+    stale = [plan for plan in plans if plan.failure is None and not plan.up_to_date]
+    runs: dict[str, LastRun | None] = {}
+    if stale and os.environ.get("DAGSTER_HOME"):
+        # Imported here: Dagster takes seconds.
+        from aflite_assets.automation.run_requests import last_runs
+
+        runs = last_runs(stale, registry, now=now.timestamp())
+    for plan in plans:
+        if plan.failure is not None:
+            yield plan, Due(plan.dataset)
+            continue
+        refresh = registry[plan.dataset].refresh
+        if names and refresh != "never":
+            refresh = refresh.model_copy(update={"start": True})
+        holder = occupant(store.locks_folder, plan.dataset)
+        last = runs.get(plan.dataset) if holder is None else LastRun("active", holder)
+        yield plan, what_is_due(plan, refresh, now=now, state=state, last=last, **{"dry_run": True, **options})
+
+
+def plan_lines(outlooks: Iterable[tuple[DatasetPlan, Due]]) -> list[str]:
     """Return a table of the stages that are not up to date, and a legend of the states.
 
     A dataset has a single line if all its stages are found, or if it was never made.
@@ -98,9 +111,8 @@ def plan_lines(plans: Iterable[DatasetPlan], due_by_dataset: Mapping[str, Due]) 
     rows = [("dataset", "stage", "state", "last time", "why")]
     notes: list[str] = []
     seen: set[str] = set()
-    for plan in plans:
-        due = due_by_dataset.get(plan.dataset)
-        left = set() if due is None else {given_up.stage.stage for given_up in due.given_up}
+    for plan, due in outlooks:
+        left = {given_up.stage.stage for given_up in due.given_up}
         whole = (plan.dataset, f"all {len(plan.stages)}")
         shown = [stage for stage in plan.stages if not stage.current]
         if plan.failure is not None:
@@ -137,13 +149,11 @@ def outlook_lines(outlooks: Mapping[str, str]) -> Iterator[str]:
         yield f"  {', '.join(names)}: {escaped(_of(names, words))}"
 
 
-def _outlook(plan: DatasetPlan, due: Due | None, *, runner: str | None, retry: str | None) -> str | None:
+def _outlook(plan: DatasetPlan, due: Due) -> str | None:
     """Return what a refresh would do about one dataset, or None if all stages are found."""
-    if runner is not None:
-        return f"wait, because it is being run by {runner}"
-    if retry is not None:
-        return f"wait for {retry}, which Dagster announced"
-    if due is None:
+    if due.waits is not None:
+        return f"wait for {due.waits}"
+    if plan.failure is not None:
         return "skip it; correct its file, as the table says"
     if plan.up_to_date:
         return None
@@ -179,7 +189,7 @@ def row_growth(spec: DatasetSpec, plan: DatasetPlan, store: ResultStore) -> str 
 
 def run_refresh(options: argparse.Namespace) -> int:
     """Make the due stages, unless refreshes are paused or another refresh is active."""
-    store, watch = open_store(), Watch()
+    store = open_store()
     state = RefreshState.beside(store)
     paused = state.paused()
     if paused is not None:
@@ -191,15 +201,17 @@ def run_refresh(options: argparse.Namespace) -> int:
     except Timeout:
         _say([f"another refresh is active (it holds {state.lock}); nothing was done; wait for its end"])
         return PAUSED
-    with held, ExitStack() as stack:
-        registry = load_registry(made=store.datasets())
-        plans = list(plan_datasets(registry, store, options.names or None, hashes=FileHashes(watch=watch)))
-        if any(stage.state == "waiting" for plan in plans for stage in plan.stages):
+    with held:
+        registry, hashes = load_registry(made=store.datasets()), FileHashes(watch=Watch())
+        again = {"hashes": hashes, "retried": ("failed", "interrupted"), "at_once": options.now, "dry_run": False}
+        outlooks = list(look(registry, store, options.names, **again))
+        if any(_waits_for_files(plan) for plan, _ in outlooks):
             time.sleep(max(1.0, options.settle))
-        never: list[str] = []
-        begin, context = bool(options.names), _context(options, store, stack)
-        one = partial(refresh_dataset, context=context, state=state, at_once=options.now, begin=begin, watch=watch)
-        codes = [_refresh_one(plan, registry, one, never) for plan in plans]
+            outlooks = list(look(registry, store, options.names, **again))
+        never = [plan.dataset for plan, due in outlooks if due.never_begun]
+        codes = [
+            _refresh_one(plan, due, registry, store, options, again) for plan, due in outlooks if not due.never_begun
+        ]
         if not options.names:
             state.note_check(now=datetime.now(UTC))
             codes.append(_without_files(store, registry))
@@ -208,40 +220,52 @@ def run_refresh(options: argparse.Namespace) -> int:
     return next((code for code in (FAILED, WAITING) if code in codes), 0)
 
 
-def _context(options: argparse.Namespace, store: ResultStore, stack: ExitStack) -> RefreshContext:
-    """Return the resources of a refresh; on a terminal, progress bars are shown until `stack` closes."""
-    lines = Progress(log=lambda line: _say([escaped(line)], error=True), on_iteration=lambda report: None)
-    bars = stack.enter_context(StageBars(sys.stderr)) if sys.stderr.isatty() else None
-    name = uuid.uuid4().hex[:12]
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or None
-    return RefreshContext(
-        store,
-        run=f"refresh-{name}",
-        tracker=NullTracker() if options.no_tracking else MlflowTracker(uri, aflite_home(), refresh=name),
-        device=DeviceSettings(options.device),
-        progress=(lambda stage: lines) if bars is None else bars.begin,
-    )
-
-
 def _refresh_one(
-    plan: DatasetPlan, registry: Registry, refresh: Callable[[DatasetSpec], Refreshed], never: list[str]
+    plan: DatasetPlan,
+    due: Due,
+    registry: Registry,
+    store: ResultStore,
+    options: argparse.Namespace,
+    again: Mapping[str, Any],
 ) -> int:
-    """Refresh one dataset, or add it to the datasets that were never made; return its exit code."""
+    """Run the due stages of one dataset, print what was made and what was not, and return the exit code."""
     if plan.failure is not None:
         _say([escaped_lines(plan.failure)], error=True)
         return FAILED
-    try:
-        done = refresh(registry[plan.dataset])
-    except DatasetBusyError as error:
-        _say([escaped_lines(str(error))], error=True)
+    if due.waits is not None:
+        _say([f"{plan.dataset} waits for {escaped(due.waits)}"], error=True)
         return WAITING
-    if done.due.never_begun:
-        never.append(plan.dataset)
-    else:
-        _say(refreshed_lines(done))
-    if done.failed or done.due.failed or _refusals(done.plan):
+    alerts: list[Alert] = []
+    if due.stages:
+        # Imported here: Dagster takes seconds, which a refresh without due stages need not wait for.
+        from aflite_assets.automation.run_requests import run_here
+
+        alerts = run_here(
+            store, registry[plan.dataset], plan, due, run_config=_run_config(options), by_hand=options.now
+        )
+        ((plan, due),) = look(registry, store, [plan.dataset], **again)
+    left = {given_up.stage.stage for given_up in due.given_up}
+    lines = [sentence(alert) for alert in alerts if alert.stage not in left]
+    lines += [f"{plan.dataset}: {one_line(line)}" for line in due.why_not]
+    _say(map(escaped, lines or [f"{plan.dataset}: nothing is due"]))
+    if any(alert.kind == "refreshed" and alert.stage == "benchmark_report" for alert in alerts):
+        report = store.current("benchmark_report", plan.dataset).file("report.html")
+        _say([f"{plan.dataset}: the report is {escaped(str(report))}"])
+    if due.failed or _refusals(plan) or any(alert.kind == "failed" for alert in alerts):
         return FAILED
-    return WAITING if any(stage.state == "waiting" for stage in done.plan.stages) and not done.due.closed else 0
+    return WAITING if _waits_for_files(plan) and not due.closed else 0
+
+
+def _run_config(options: argparse.Namespace) -> dict[str, Any]:
+    settings = {
+        "compute_device": {"device": options.device},
+        "experiment_tracker": {"enabled": not options.no_tracking},
+    }
+    return {"resources": {name: {"config": config} for name, config in settings.items()}}
+
+
+def _waits_for_files(plan: DatasetPlan) -> bool:
+    return any(stage.state == "waiting" for stage in plan.stages)
 
 
 def _without_files(store: ResultStore, registry: Registry) -> int:
@@ -255,25 +279,6 @@ def _without_files(store: ResultStore, registry: Registry) -> int:
         )
         _say([line], error=True)
     return FAILED if unknown and not made & registry.specs.keys() else 0
-
-
-def refreshed_lines(done: Refreshed) -> Iterator[str]:
-    """Yield what was made of one dataset, what was not and why, and the verdicts and the path of a new report."""
-    left = {given_up.stage.stage for given_up in done.due.given_up}
-    said = []
-    for stage, obtained in done.made:
-        seconds = obtained.result.manifest["provenance"].get("seconds")
-        how = "found" if obtained.cached else f"made in {duration(seconds)}" if seconds else "made"
-        why = truncate_escaped("; ".join(map(str, stage.reasons)), _WHY)
-        said.append(f"{stage.stage} {how} ({why})")
-    said += [f"{stage} failed: {reason}" for stage, reason in done.failed.items() if stage not in left]
-    said += done.due.why_not
-    is_new = bool(done.made) and done.plan["benchmark_report"].current
-    report = open_store().current("benchmark_report", done.plan.dataset) if is_new else None
-    verdicts = [] if report is None else report.summary["verdicts"]
-    yield from (f"{done.plan.dataset}: {escaped(one_line(line))}" for line in [*said, *verdicts] or ["nothing is due"])
-    if report is not None:
-        yield f"{done.plan.dataset}: the report is {escaped(str(report.file('report.html')))}"
 
 
 def run_pause(options: argparse.Namespace) -> None:
@@ -291,11 +296,10 @@ def run_resume(_: argparse.Namespace) -> None:
 def run_status(options: argparse.Namespace) -> None:
     """Print the status of each dataset."""
     store = open_store()
-    state = RefreshState.beside(store)
-    plans = list(plan_datasets(load_registry(made=store.datasets()), store, options.names or None))
-    failed = _failed_runs(plans, datetime.now(UTC))
-    standing = [(plan, dataset_status(plan, store, state, failed=failed)) for plan in plans]
+    outlooks = look(load_registry(made=store.datasets()), store, options.names)
+    standing = [(plan, dataset_status(plan, due, store)) for plan, due in outlooks]
     standing.sort(key=lambda pair: (not pair[1].troubles, not pair[0].begun))
+    state = RefreshState.beside(store)
     paused, checked = state.paused(), state.last_check()
     left = Leftovers({}, None) if options.names else find_leftovers(store)
     if options.json:
@@ -311,16 +315,6 @@ def run_status(options: argparse.Namespace) -> None:
             *(["", *leftover_lines(left)] if left.words else []),
         ]
     )
-
-
-def _failed_runs(plans: Iterable[DatasetPlan], now: datetime) -> FailedRuns:
-    """Return the failed runs of datasets that are not up to date. Dagster is imported only if it has an instance."""
-    names = [plan.dataset for plan in plans if not plan.up_to_date]
-    if not names or not os.environ.get("DAGSTER_HOME"):
-        return FailedRuns()
-    from aflite_assets.automation.runs_of_datasets import failed_runs
-
-    return failed_runs(names, now=now.timestamp())
 
 
 def status_lines(standing: Iterable[tuple[DatasetStatus, bool]]) -> Iterator[str]:
@@ -360,7 +354,7 @@ def _refusals(plan: DatasetPlan) -> bool:
 
 def _of(names: list[str], words: str) -> str:
     """Return the words; if there is one dataset, its name replaces the placeholder in the command."""
-    return for_dataset(words, names[0]) if len(names) == 1 else words
+    return words.replace(f"refresh {PLACEHOLDER}", f"refresh {names[0]}") if len(names) == 1 else words
 
 
 def _room() -> int:

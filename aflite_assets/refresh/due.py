@@ -1,39 +1,49 @@
-"""The due stages of a plan, and why a refresh leaves out other stages: a pause, settings, cron or failures."""
+"""The due stages of a plan, and why a refresh leaves out other stages: a pause, settings, cron, or the last run."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan
-from aflite_assets.refresh.state import Left, RefreshState
+from aflite_assets.refresh.state import RefreshState
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.stages.pipeline import STAGES
 
+PLACEHOLDER = "NAME"
+"""Placeholder for the name of a dataset in a command for several datasets."""
+End = Literal["failed", "interrupted", "cancelled"]
 Settings = RefreshSpec | Literal["never"]
 
 
 @dataclass(frozen=True)
+class LastRun:
+    """The last run of a dataset in Dagster's history, if it matters for a refresh.
+
+    `kind`: "active" if the run or its retry has not ended; otherwise, how a run with the present inputs ended. A run is
+    "interrupted" by Ctrl-C of `aflite refresh`. `words`: name of an active run, or what happened to an ended run.
+    """
+
+    kind: Literal["active"] | End
+    words: str
+
+
+@dataclass(frozen=True)
 class GivenUp:
-    """A stage that refreshes leave out: with its current key it was refused or failed, or its run was cancelled."""
+    """A stage that refreshes leave out, because it refused its current inputs or the last run of the dataset ended."""
 
     stage: StagePlan
-    left: Left
+    kind: Literal["refused"] | End
+    why: str
 
     @property
     def remedy(self) -> str:
         """Advice for a person who wants the stage to run."""
-        launch = _by_hand(self.stage.dataset)
-        remedies = {"refused": "correct its inputs", "failed": f"correct its inputs, or {launch}", "cancelled": launch}
-        return remedies[self.left.kind]
+        start = f"start it with `aflite refresh --now {self.stage.dataset}`"
+        return start if self.kind in ("cancelled", "interrupted") else f"correct its inputs, or {start}"
 
     def __str__(self) -> str:
-        words = {
-            "refused": "refused its inputs, and is not retried until they change",
-            "failed": "failed, and is not retried until its inputs change or a person starts it",
-            "cancelled": "is not retried until its inputs change or a person starts it",
-        }
-        return f"{self.stage.stage} {words[self.left.kind]}: {self.left.why}"
+        return f"{self.stage.stage} is not retried until its inputs change: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -41,9 +51,9 @@ class Due:
     """The stages of one dataset that a refresh runs now.
 
     `stages`: stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the
-    remedy for each stage that does not run. `given_up`: stages that were refused, failed or were cancelled. `closed`: a
-    pause, `refresh: never` or cron forbids all stages. `never_begun`: the dataset has no result, its file does not set
-    `refresh.start`, and no run of it failed.
+    remedy for each stage that does not run. `given_up`: stages that are left out until their inputs change. `waits`:
+    the active run that a refresh waits for. `closed`: a pause, `refresh: never` or cron forbids all stages.
+    `never_begun`: the dataset has no result, its file does not set `refresh.start`, and no run of it failed.
     """
 
     dataset: str
@@ -51,13 +61,14 @@ class Due:
     following: tuple[str, ...] = ()
     why_not: tuple[str, ...] = ()
     given_up: tuple[GivenUp, ...] = ()
+    waits: str | None = None
     closed: bool = False
     never_begun: bool = False
 
     @property
-    def failed(self) -> tuple[GivenUp, ...]:
-        """The stages that are no longer tried, except stages of a cancelled run."""
-        return tuple(given_up for given_up in self.given_up if given_up.left.kind != "cancelled")
+    def failed(self) -> bool:
+        """Whether a stage was refused or failed, and a person has to act."""
+        return any(given_up.kind in ("refused", "failed") for given_up in self.given_up)
 
 
 def what_is_due(
@@ -66,33 +77,38 @@ def what_is_due(
     *,
     now: datetime,
     state: RefreshState,
+    last: LastRun | None = None,
+    retried: Collection[End] = (),
     at_once: bool = False,
     dry_run: bool = False,
 ) -> Due:
     """Return the stages that a refresh runs at the time `now`, which has a time zone.
 
-    `at_once`: ignore cron, and include stages that failed or were cancelled. With `cron`, a change waits for the next
-    time of `cron`; from then on, stages run until nothing is due. The state records the cron times that were acted on,
-    except with `dry_run`. A stage that was never made runs only if the file sets `refresh: {start: true}`, or if a
-    later stage has a result.
+    `last`: the last run of the dataset. `retried`: ends of that run after which its stages run again. `at_once`: ignore
+    cron, refusals and the end of the last run. With `cron`, a change waits for the next time of `cron`; from then on,
+    stages run until nothing is due. The state records the cron times that were acted on, except with `dry_run`. A stage
+    that was never made runs only if the file sets `refresh: {start: true}`, or if a later stage has a result.
 
     Raises:
         StoreError: the notes in `state` cannot be read or written.
     """
     name = plan.dataset
+    if last is not None and last.kind == "active":
+        return Due(name, waits=last.words)
     never_begun = not plan.begun and bool(plan.stale) and refresh != "never" and not refresh.start
     closed = _closed(plan, refresh, now, state, at_once=at_once, dry_run=dry_run)
     if closed is not None:
         return Due(name, why_not=() if plan.up_to_date else (closed,), closed=True, never_begun=never_begun)
     assert refresh != "never"
+    ended = None if last is None or last.kind in retried else last
     due: list[StagePlan] = []
     given_up: list[GivenUp] = []
     why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     for stage in plan.stale:
-        held_back = given_up_before(stage, state)
-        if held_back is not None and not (at_once and held_back.left.kind != "refused"):
-            given_up.append(held_back)
-            why_not.append(f"{held_back}; {held_back.remedy}")
+        left_out = None if at_once else _given_up(stage, state, ended)
+        if left_out is not None:
+            given_up.append(left_out)
+            why_not.append(f"{left_out}; {left_out.remedy}")
         elif stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
             why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
         else:
@@ -112,6 +128,11 @@ def what_is_due(
     )
 
 
+def how_to_start(dataset: str) -> str:
+    """Return how a person starts a dataset that was never made."""
+    return f"start it with `aflite refresh {dataset}`, or write `refresh: {{start: true}}` into its file"
+
+
 def _closed(
     plan: DatasetPlan, refresh: Settings, now: datetime, state: RefreshState, *, at_once: bool, dry_run: bool
 ) -> str | None:
@@ -120,11 +141,12 @@ def _closed(
     if paused is not None:
         return str(paused)
     if refresh == "never":
-        return f"its file has `refresh: never`; remove this setting, or {_by_hand(plan.dataset)}"
+        launch = f"`dg launch -m definitions --job benchmark --partition {plan.dataset}`"
+        return f"its file has `refresh: never`; remove this setting, or start it by hand: {launch}"
     last = None if at_once else refresh.last_time(now)
     if last is None:
         return None
-    acted = state.notes(plan.dataset).acted
+    acted = state.acted(plan.dataset)
     if acted is None and not dry_run:
         state.note_acted(plan.dataset, until=now)
     if last > (acted or now):  # cron times before the first plan are not made up for
@@ -133,19 +155,12 @@ def _closed(
     return f"{wait}; `aflite refresh --now {plan.dataset}` acts on them at once"
 
 
-def given_up_before(stage: StagePlan, state: RefreshState) -> GivenUp | None:
+def _given_up(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> GivenUp | None:
     """Return why no refresh makes a stage with its present key, or None if a refresh may make it."""
-    left = state.left(stage.dataset, stage.stage, stage.key or "")
-    return None if left is None or not left.is_final else GivenUp(stage, left)
-
-
-def how_to_start(dataset: str) -> str:
-    """Return how a person starts a dataset that was never made."""
-    return f"start it once with `{launch_command(dataset)}`, or write `refresh: {{start: true}}` into its file"
-
-
-def _by_hand(dataset: str) -> str:
-    return f"start it by hand: `{launch_command(dataset)}`"
+    refusal = state.refusal(stage.dataset, stage.stage, stage.key or "")
+    if refusal is not None:
+        return GivenUp(stage, "refused", refusal)
+    return GivenUp(stage, ended.kind, ended.words) if ended is not None and ended.kind != "active" else None
 
 
 def _made_before(stage: str, plan: DatasetPlan) -> bool:

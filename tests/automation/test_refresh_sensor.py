@@ -14,7 +14,6 @@ from aflite_assets.automation import refresh_sensor as module
 from aflite_assets.automation import runs_of_datasets
 from aflite_assets.automation.refresh_sensor import TICK_SECONDS, refresh
 from aflite_assets.automation.watched_versions import latest_version
-from aflite_assets.refresh.launching import launch_command
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, run_stage
@@ -146,14 +145,14 @@ def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Depl
         settled.run(request)
     again = settled.tick()
     assert requested(again) == {}  # refused, and the other is done
-    assert f"{failing}: raw_dataset refused its inputs, and is not retried until they change: " in why_not(again)
+    assert f"{failing}: raw_dataset is not retried until its inputs change: " in why_not(again)
 
     # Mended in between: another content has tries of its own.
     write_table(settled.table(failing), rows=120, seed=12)
     (mended,) = settled.settled().run_requests or ()
     assert settled.run(mended)["benchmark_report"]
     assert why_not(settled.settled()) == "nothing is due"
-    assert "raw_dataset" not in settled.state.notes(failing).left
+    assert list(settled.state.folder.glob("refused/*/*.json")) == []
 
 
 def test_a_refusal_is_tried_once(settled: Deployment) -> None:
@@ -162,7 +161,7 @@ def test_a_refusal_is_tried_once(settled: Deployment) -> None:
     assert settled.run(request) == {}
     for later in (settled.tick(), settled.tick(), settled.tick()):
         assert requested(later) == {}
-        assert "raw_dataset refused its inputs, and is not retried until they change: " in why_not(later)
+        assert "raw_dataset is not retried until its inputs change: " in why_not(later)
     assert len(settled.instance.get_runs()) == 1
     # Another run that has the stage does not try it either.
     assert settled.run(request) == {}
@@ -187,9 +186,11 @@ def test_a_stage_that_failed_is_left_until_a_person_starts_it(settled: Deploymen
         for _ in range(3):
             later = settled.tick()
             assert requested(later) == {}
+            (run,) = settled.instance.get_runs()
             assert why_not(later) == (
-                "digits: published_dataset failed, and is not retried until its inputs change or a person starts it: "
-                f"the disk is slow; correct its inputs, or start it by hand: `{launch_command('digits')}`"
+                f"digits: published_dataset is not retried until its inputs change: run {run.run_id[:8]} failed: "
+                "published_dataset: RuntimeError: the disk is slow; correct its inputs, or start it with "
+                "`aflite refresh --now digits`"
             )
             settled.now += timedelta(days=1)
     assert len(settled.instance.get_runs()) == 1
@@ -203,7 +204,7 @@ def test_a_run_that_never_begins_is_asked_for_once(settled: Deployment) -> None:
     run = _begin(settled.instance, request)
     _end(settled.instance, run)
     for _ in range(2):
-        assert f"a person starts it: run {run.run_id[:8]} failed" in why_not(settled.tick())
+        assert f"is not retried until its inputs change: run {run.run_id[:8]} failed" in why_not(settled.tick())
     settled.edit("digits", title="Third words")
     assert requested(settled.tick()) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
 
@@ -237,7 +238,7 @@ def test_a_new_dataset_is_left_until_its_file_starts_it_and_is_run_without_a_rel
 def test_a_dataset_that_is_run_for_the_first_time_gets_no_advice_to_start_it(settled: Deployment) -> None:
     write_dataset(settled.folder, "brand_new", seed=5)
     run_stage("raw_dataset", load_registry()["brand_new"], store=settled.store)
-    assert "brand_new: challenge_sets was never made; start it once with `" in why_not(settled.settled())
+    assert "brand_new: challenge_sets was never made; start it with `" in why_not(settled.settled())
     with settled.store.dataset_lock("brand_new", what="Dagster run 7"):
         line = why_not(settled.tick())
     assert line.startswith("brand_new waits for Dagster run 7, process ")
@@ -310,7 +311,7 @@ def test_a_retry_that_dagster_announced_is_waited_for(settled: Deployment) -> No
     settled.edit("digits", title="Other words")
     (request,) = settled.tick().run_requests or ()
     run = _fails_with_a_retry_announced(settled, request)
-    assert why_not(settled.tick()) == f"digits waits for the retry of run {run.run_id}"
+    assert why_not(settled.tick()) == f"digits waits for the retry of run {run.run_id}, which Dagster announced"
     settled.now += timedelta(minutes=2)
     assert f"run {run.run_id[:8]} failed" in why_not(settled.tick())
 
@@ -319,12 +320,12 @@ def test_a_first_run_whose_retry_does_not_come_is_named(settled: Deployment) -> 
     write_dataset(settled.folder, "brand_new", seed=5)
     settled.settled()
     run = _fails_with_a_retry_announced(settled, dg.RunRequest(partition_key="brand_new"))
-    assert why_not(settled.tick()) == f"brand_new waits for the retry of run {run.run_id}"
+    assert why_not(settled.tick()) == f"brand_new waits for the retry of run {run.run_id}, which Dagster announced"
     settled.now += timedelta(minutes=2)
     line = why_not(settled.tick())
-    assert line.startswith("brand_new: raw_dataset failed, and is not retried until its inputs change or ")
+    assert line.startswith("brand_new: raw_dataset is not retried until its inputs change: ")
     assert f"run {run.run_id[:8]} failed before its first stage: " in line
-    assert "start it by hand: `" in line
+    assert "start it with `aflite refresh --now brand_new`" in line
 
 
 def test_a_launch_is_never_retried_and_not_waited_for(settled: Deployment) -> None:

@@ -45,12 +45,12 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
         {"dataset": plan.dataset, "state": "refused", "why": plan.failure} for plan in begun if plan.failure is not None
     ]
     due = [
-        Due(plan.dataset)
+        Due(plan)
         if plan.failure is not None
         else what_is_due(plan, registry[plan.dataset].refresh, now=now, state=state, dry_run=True)
         for plan in plans
     ]
-    standing = [dataset_status(plan, each, store) for plan, each in zip(plans, due, strict=True)]
+    standing = [dataset_status(each, store) for each in due]
     paused, checked = state.paused(), state.last_check()
     return dg.MaterializeResult(
         metadata={

@@ -120,7 +120,7 @@ class Tick:
             self.log.info(f"{name} is run: {request.tags[BECAUSE_TAG]}")
             yield request
         else:
-            lines += [f"{name}: {why}" for why in due.why_not if due.given_up or plan.begun]
+            lines += [f"{name}: {why}" for why in due.why_not if due.failed or plan.begun]
 
 
 def _cursor(cursor: str | None) -> dict[str, str]:

@@ -29,7 +29,7 @@ def run_request(instance: dg.DagsterInstance, store: ResultStore, due: Due, inpu
 
     Dagster starts no second run with the same key, which names the inputs of the due stages and the last success.
     """
-    name = due.dataset
+    name = due.plan.dataset
     succeeded = dg.RunsFilter(tags={PARTITION_TAG: name}, statuses=[dg.DagsterRunStatus.SUCCESS])
     keys = [[stage.stage, stage.key, store.current_key(stage.stage, name)] for stage in due.stages]
     run = f"{name}:{digest([keys, instance.get_run_ids(succeeded, limit=1)])[:20]}"
@@ -51,7 +51,7 @@ def last_runs(plans: Iterable[DatasetPlan], registry: Registry, *, now: float) -
 
 
 def run_here(
-    store: ResultStore, spec: DatasetSpec, plan: DatasetPlan, due: Due, *, run_config: Mapping[str, Any], by_hand: bool
+    store: ResultStore, spec: DatasetSpec, due: Due, *, run_config: Mapping[str, Any], by_hand: bool
 ) -> list[Alert]:
     """Run the due stages in this process, as `dg launch` does, and return what there is to say about the run.
 
@@ -61,7 +61,7 @@ def run_here(
         KeyboardInterrupt: the run was interrupted.
     """
     with opened_instance() as instance:
-        request = run_request(instance, store, due, _inputs(spec, plan))
+        request = run_request(instance, store, due, _inputs(spec, due.plan))
         tags = {**request.tags, PARTITION_TAG: spec.name, REFRESH_TAG: COMMAND}
         if by_hand:
             del tags[REFRESH_TAG]

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,16 +68,17 @@ def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
     Dagster's instance is checked if `DAGSTER_HOME` is set.
     """
     from aflite_assets.command_line.refresh_commands_actions import look
-    from aflite_assets.refresh.status import problems as problems_of
+    from aflite_assets.refresh.status import problems as problems_of_dataset
     from aflite_assets.results.doctor import examine_store
     from aflite_assets.results.opening import open_store
     from aflite_assets.specs.registry import load_registry
 
     store = open_store()
     yield from examine_store(store, deep=deep, fix=fix)
-    for plan, due in look(load_registry(made=store.datasets()), store):
-        if plan.failure is not None or plan.begun or due.given_up:
-            yield from problems_of(plan, due)
+    for due in look(load_registry(made=store.datasets()), store):
+        if due.failed or due.plan.begun:
+            for problem in problems_of_dataset(due.plan):
+                yield replace(problem, what=f"{due.plan.dataset}: {problem.what}")
     yield from _tracking()
     if os.environ.get("DAGSTER_HOME"):
         from aflite_assets.automation.doctor import examine_instance

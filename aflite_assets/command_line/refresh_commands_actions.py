@@ -5,9 +5,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -26,8 +27,8 @@ from aflite_assets.command_line.terminal import (
 from aflite_assets.data.loading import load_source
 from aflite_assets.errors import AfliteError
 from aflite_assets.notifying import Alert, sentence
-from aflite_assets.refresh.due import PLACEHOLDER, Due, LastRun, how_to_start, what_is_due
-from aflite_assets.refresh.plan import STATES, DatasetPlan, plan_datasets
+from aflite_assets.refresh.due import HOW_TO_START, RETRIED_BY_COMMAND, Due, LastRun, what_is_due
+from aflite_assets.refresh.plan import STATES, DatasetPlan, State, plan_datasets
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.status import LETTERS, DatasetStatus, dataset_status
 from aflite_assets.results import ResultStore
@@ -49,7 +50,7 @@ MOST_BYTES = 256 << 20
 """Size above which tables are not read to count new rows, so that a plan stays quick."""
 _WHY = 110
 _WHOLE = 10_000
-_WORDS = {"made": "to make"}
+_WORDS: Mapping[State, str] = {"made": "to make"}
 
 
 def run_plan(options: argparse.Namespace) -> int:
@@ -58,14 +59,14 @@ def run_plan(options: argparse.Namespace) -> int:
     registry = load_registry(made=store.datasets())
     outlooks = list(look(registry, store, options.names))
     if options.json:
-        _say([json.dumps([_as_json(plan) | {"run_by": due.waits} for plan, due in outlooks], indent=2)])
+        _say([json.dumps([_as_json(due.plan) | {"run_by": due.waits} for due in outlooks], indent=2)])
     else:
-        words = {}
-        for plan, due in outlooks:
-            growth = row_growth(registry[plan.dataset], plan, store) if due.stages or due.waits else None
-            words[plan.dataset] = "; ".join(filter(None, (_outlook(plan, due), growth)))
-        _say([*plan_lines(outlooks), "", *outlook_lines(words)])
-    return FAILED if any(due.failed or _refusals(plan) for plan, due in outlooks) else 0
+        words = {due.plan.dataset: _outlook(due) for due in outlooks}
+        for due in outlooks:
+            growth = row_growth(registry[due.plan.dataset], due.plan, store) if due.stages or due.waits else None
+            words[due.plan.dataset] += f"; {growth}" if growth else ""
+        _say([*plan_lines([due.plan for due in outlooks]), "", *outlook_lines(words)])
+    return FAILED if any(due.failed for due in outlooks) else 0
 
 
 def look(
@@ -76,8 +77,8 @@ def look(
     hashes: FileHashes | None = None,
     now: datetime | None = None,
     **options: Any,
-) -> Iterator[tuple[DatasetPlan, Due]]:
-    """Yield the plan of each dataset, by default of all, and what a refresh would do about the dataset.
+) -> Iterator[Due]:
+    """Yield what a refresh would do about each dataset, by default about all.
 
     A dataset that is named is begun, as with `refresh: {start: true}` in its file. Dagster's history is read if
     `DAGSTER_HOME` is set. `options`: further options of `what_is_due`; by default, nothing is noted.
@@ -93,26 +94,25 @@ def look(
         runs = last_runs(stale, registry, now=now.timestamp())
     for plan in plans:
         if plan.failure is not None:
-            yield plan, Due(plan.dataset)
+            yield Due(plan)
             continue
         refresh = registry[plan.dataset].refresh
         if names and refresh != "never":
             refresh = refresh.model_copy(update={"start": True})
         holder = occupant(store.locks_folder, plan.dataset)
         last = runs.get(plan.dataset) if holder is None else LastRun("active", holder)
-        yield plan, what_is_due(plan, refresh, now=now, state=state, last=last, **{"dry_run": True, **options})
+        yield what_is_due(plan, refresh, now=now, state=state, last=last, **{"dry_run": True, **options})
 
 
-def plan_lines(outlooks: Iterable[tuple[DatasetPlan, Due]]) -> list[str]:
+def plan_lines(plans: Iterable[DatasetPlan]) -> list[str]:
     """Return a table of the stages that are not up to date, and a legend of the states.
 
     A dataset has a single line if all its stages are found, or if it was never made.
     """
     rows = [("dataset", "stage", "state", "last time", "why")]
     notes: list[str] = []
-    seen: set[str] = set()
-    for plan, due in outlooks:
-        left = {given_up.stage.stage for given_up in due.given_up}
+    seen: set[State] = set()
+    for plan in plans:
         whole = (plan.dataset, f"all {len(plan.stages)}")
         shown = [stage for stage in plan.stages if not stage.current]
         if plan.failure is not None:
@@ -122,15 +122,14 @@ def plan_lines(outlooks: Iterable[tuple[DatasetPlan, Due]]) -> list[str]:
             rows.append((*whole, "found", "", ""))
             seen.add("found")
         elif not plan.begun:
-            shown = [stage for stage in shown if stage.state in ("waiting", "refused") or stage.stage in left]
+            shown = list(plan.in_state("waiting", "refused", "left", "cancelled"))
             rows += [] if shown else [(*whole, "never made", "", "")]
         for stage in shown:
-            state, why = "left" if stage.stage in left else stage.state, "; ".join(map(str, stage.reasons))
-            rows.append((plan.dataset, stage.stage, _WORDS.get(state, state), _took(stage.seconds), why))
-            seen.add(state)
+            why = "; ".join(map(str, stage.reasons))
+            rows.append((plan.dataset, stage.stage, _WORDS.get(stage.state, stage.state), _took(stage.seconds), why))
+            seen.add(stage.state)
         notes += [f"{plan.dataset}: {note}" for note in plan.notes]
-    states = [*STATES.items(), ("left", "it was refused, failed or was cancelled; a person has to act")]
-    meanings = [f"{_WORDS.get(state, state)}: {meaning}" for state, meaning in states if state in seen]
+    meanings = [f"{_WORDS.get(state, state)}: {meaning}" for state, meaning in STATES.items() if state in seen]
     return [
         *table([(*row[:4], truncate_escaped(one_line(row[4]), _room())) for row in rows]),
         *(["", "; ".join(meanings)] if meanings else []),
@@ -146,24 +145,21 @@ def outlook_lines(outlooks: Mapping[str, str]) -> Iterator[str]:
             datasets.setdefault(words, []).append(name)
     yield "a refresh now would:" if datasets else "a refresh now would do nothing: all is found"
     for words, names in datasets.items():
-        yield f"  {', '.join(names)}: {escaped(_of(names, words))}"
+        yield f"  {', '.join(names)}: {escaped(words)}"
 
 
-def _outlook(plan: DatasetPlan, due: Due) -> str | None:
-    """Return what a refresh would do about one dataset, or None if all stages are found."""
+def _outlook(due: Due) -> str:
+    """Return what a refresh would do about one dataset; "" if all stages are found."""
     if due.waits is not None:
         return f"wait for {due.waits}"
-    if plan.failure is not None:
+    if due.plan.failure is not None:
         return "skip it; correct its file, as the table says"
-    if plan.up_to_date:
-        return None
     if due.stages:
         following = f", then later stages (at most {len(due.following)})" if due.following else ""
-        took = f"; it took {_took(plan.seconds)} last time" if plan.seconds is not None else ""
-        return f"make {', '.join(stage.stage for stage in due.stages)}{following}{took}"
+        return f"make {', '.join(stage.stage for stage in due.stages)}{following}"
     if due.never_begun:
-        return f"not start it, because it was never made; {how_to_start(PLACEHOLDER)}"
-    return f"make nothing: {one_line('; '.join(due.why_not))}"
+        return f"not start it, because it was never made; {HOW_TO_START}"
+    return f"make nothing: {one_line('; '.join(due.why_not))}" if due.why_not else ""
 
 
 def row_growth(spec: DatasetSpec, plan: DatasetPlan, store: ResultStore) -> str | None:
@@ -203,57 +199,49 @@ def run_refresh(options: argparse.Namespace) -> int:
         return PAUSED
     with held:
         registry, hashes = load_registry(made=store.datasets()), FileHashes(watch=Watch())
-        again = {"hashes": hashes, "retried": ("failed", "interrupted"), "at_once": options.now, "dry_run": False}
-        outlooks = list(look(registry, store, options.names, **again))
-        if any(_waits_for_files(plan) for plan, _ in outlooks):
+        again = partial(
+            look, registry, store, hashes=hashes, retried=RETRIED_BY_COMMAND, at_once=options.now, dry_run=False
+        )
+        outlooks = list(again(options.names))
+        if any(due.plan.in_state("waiting") for due in outlooks):
             time.sleep(max(1.0, options.settle))
-            outlooks = list(look(registry, store, options.names, **again))
-        never = [plan.dataset for plan, due in outlooks if due.never_begun]
-        codes = [
-            _refresh_one(plan, due, registry, store, options, again) for plan, due in outlooks if not due.never_begun
-        ]
+            outlooks = list(again(options.names))
+        never = [due.plan.dataset for due in outlooks if due.never_begun]
+        codes = [_refresh_one(due, registry, store, options, again) for due in outlooks if not due.never_begun]
         if not options.names:
             state.note_check(now=datetime.now(UTC))
             codes.append(_without_files(store, registry))
     if never:
-        _say([f"not started, because never made: {', '.join(never)}; {_of(never, how_to_start(PLACEHOLDER))}"])
+        _say([f"not started, because never made: {', '.join(never)}; {HOW_TO_START}"])
     return next((code for code in (FAILED, WAITING) if code in codes), 0)
 
 
 def _refresh_one(
-    plan: DatasetPlan,
-    due: Due,
-    registry: Registry,
-    store: ResultStore,
-    options: argparse.Namespace,
-    again: Mapping[str, Any],
+    due: Due, registry: Registry, store: ResultStore, options: argparse.Namespace, again: Callable[..., Iterator[Due]]
 ) -> int:
     """Run the due stages of one dataset, print what was made and what was not, and return the exit code."""
-    if plan.failure is not None:
-        _say([escaped_lines(plan.failure)], error=True)
+    name, alerts = due.plan.dataset, list[Alert]()
+    if due.plan.failure is not None:
+        _say([escaped_lines(due.plan.failure)], error=True)
         return FAILED
     if due.waits is not None:
-        _say([f"{plan.dataset} waits for {escaped(due.waits)}"], error=True)
+        _say([f"{name} waits for {escaped(due.waits)}"], error=True)
         return WAITING
-    alerts: list[Alert] = []
     if due.stages:
         # Imported here: Dagster takes seconds, which a refresh without due stages need not wait for.
         from aflite_assets.automation.run_requests import run_here
 
-        alerts = run_here(
-            store, registry[plan.dataset], plan, due, run_config=_run_config(options), by_hand=options.now
-        )
-        ((plan, due),) = look(registry, store, [plan.dataset], **again)
-    left = {given_up.stage.stage for given_up in due.given_up}
+        alerts = run_here(store, registry[name], due, run_config=_run_config(options), by_hand=options.now)
+        (due,) = again([name])
+    left = [stage.stage for stage in due.plan.in_state("left")]
     lines = [sentence(alert) for alert in alerts if alert.stage not in left]
-    lines += [f"{plan.dataset}: {one_line(line)}" for line in due.why_not]
-    _say(map(escaped, lines or [f"{plan.dataset}: nothing is due"]))
+    lines += [f"{name}: {one_line(line)}" for line in due.why_not]
     if any(alert.kind == "refreshed" and alert.stage == "benchmark_report" for alert in alerts):
-        report = store.current("benchmark_report", plan.dataset).file("report.html")
-        _say([f"{plan.dataset}: the report is {escaped(str(report))}"])
-    if due.failed or _refusals(plan) or any(alert.kind == "failed" for alert in alerts):
+        lines.append(f"{name}: the report is {store.current('benchmark_report', name).file('report.html')}")
+    _say(map(escaped, lines or [f"{name}: nothing is due"]))
+    if due.failed or any(alert.kind == "failed" for alert in alerts):
         return FAILED
-    return WAITING if _waits_for_files(plan) and not due.closed else 0
+    return WAITING if due.plan.in_state("waiting") and not due.closed else 0
 
 
 def _run_config(options: argparse.Namespace) -> dict[str, Any]:
@@ -262,10 +250,6 @@ def _run_config(options: argparse.Namespace) -> dict[str, Any]:
         "experiment_tracker": {"enabled": not options.no_tracking},
     }
     return {"resources": {name: {"config": config} for name, config in settings.items()}}
-
-
-def _waits_for_files(plan: DatasetPlan) -> bool:
-    return any(stage.state == "waiting" for stage in plan.stages)
 
 
 def _without_files(store: ResultStore, registry: Registry) -> int:
@@ -297,7 +281,7 @@ def run_status(options: argparse.Namespace) -> None:
     """Print the status of each dataset."""
     store = open_store()
     outlooks = look(load_registry(made=store.datasets()), store, options.names)
-    standing = [(plan, dataset_status(plan, due, store)) for plan, due in outlooks]
+    standing = [(due.plan, dataset_status(due, store)) for due in outlooks]
     standing.sort(key=lambda pair: (not pair[1].troubles, not pair[0].begun))
     state = RefreshState.beside(store)
     paused, checked = state.paused(), state.last_check()
@@ -346,15 +330,6 @@ def _as_json(plan: DatasetPlan) -> dict[str, Any]:
         for stage in plan.stages
     ]
     return {"dataset": plan.dataset, "failure": plan.failure, "notes": list(plan.notes), "stages": stages}
-
-
-def _refusals(plan: DatasetPlan) -> bool:
-    return plan.failure is not None or any(stage.state == "refused" for stage in plan.stages)
-
-
-def _of(names: list[str], words: str) -> str:
-    """Return the words; if there is one dataset, its name replaces the placeholder in the command."""
-    return words.replace(f"refresh {PLACEHOLDER}", f"refresh {names[0]}") if len(names) == 1 else words
 
 
 def _room() -> int:

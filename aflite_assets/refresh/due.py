@@ -1,18 +1,21 @@
 """The due stages of a plan, and why a refresh leaves out other stages: a pause, settings, cron, or the last run."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
+from aflite_assets.refresh.changes import Change
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.stages.pipeline import STAGES
 
-PLACEHOLDER = "NAME"
-"""Placeholder for the name of a dataset in a command for several datasets."""
+HOW_TO_START = "start it with `aflite refresh NAME`, or write `refresh: {start: true}` into its file"
+"""How a person starts a dataset that was never made."""
 End = Literal["failed", "interrupted", "cancelled"]
+RETRIED_BY_COMMAND: tuple[End, ...] = ("failed", "interrupted")
+"""Ends of a run after which another call of `aflite refresh` runs the stages again; the sensor does not."""
 Settings = RefreshSpec | Literal["never"]
 
 
@@ -29,46 +32,28 @@ class LastRun:
 
 
 @dataclass(frozen=True)
-class GivenUp:
-    """A stage that refreshes leave out, because it refused its current inputs or the last run of the dataset ended."""
-
-    stage: StagePlan
-    kind: Literal["refused"] | End
-    why: str
-
-    @property
-    def remedy(self) -> str:
-        """Advice for a person who wants the stage to run."""
-        start = f"start it with `aflite refresh --now {self.stage.dataset}`"
-        return start if self.kind in ("cancelled", "interrupted") else f"correct its inputs, or {start}"
-
-    def __str__(self) -> str:
-        return f"{self.stage.stage} is not retried until its inputs change: {self.why}"
-
-
-@dataclass(frozen=True)
 class Due:
-    """The stages of one dataset that a refresh runs now.
+    """What a refresh does about one dataset now.
 
-    `stages`: stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the
-    remedy for each stage that does not run. `given_up`: stages that are left out until their inputs change. `waits`:
-    the active run that a refresh waits for. `closed`: a pause, `refresh: never` or cron forbids all stages.
-    `never_begun`: the dataset has no result, its file does not set `refresh.start`, and no run of it failed.
+    `plan`: the plan, in which stages that are left out until their inputs change are "left" or "cancelled". `stages`:
+    stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the remedy for each
+    stage that does not run. `waits`: the active run that a refresh waits for. `closed`: a pause, `refresh: never` or
+    cron forbids all stages. `never_begun`: the dataset has no result, its file does not set `refresh.start`, and no run
+    of it failed.
     """
 
-    dataset: str
+    plan: DatasetPlan
     stages: tuple[StagePlan, ...] = ()
     following: tuple[str, ...] = ()
     why_not: tuple[str, ...] = ()
-    given_up: tuple[GivenUp, ...] = ()
     waits: str | None = None
     closed: bool = False
     never_begun: bool = False
 
     @property
     def failed(self) -> bool:
-        """Whether a stage was refused or failed, and a person has to act."""
-        return any(given_up.kind in ("refused", "failed") for given_up in self.given_up)
+        """Whether the file or a stage was refused, or a stage failed, and a person has to act."""
+        return self.plan.failure is not None or bool(self.plan.in_state("refused", "left"))
 
 
 def what_is_due(
@@ -93,44 +78,50 @@ def what_is_due(
         StoreError: the notes in `state` cannot be read or written.
     """
     name = plan.dataset
-    if last is not None and last.kind == "active":
-        return Due(name, waits=last.words)
     never_begun = not plan.begun and bool(plan.stale) and refresh != "never" and not refresh.start
+    if not at_once:
+        ended = None if last is None or last.kind in ("active", *retried) else last
+        plan = replace(plan, stages=tuple(_left_out(stage, state, ended) for stage in plan.stages))
+    if last is not None and last.kind == "active":
+        return Due(plan, waits=last.words)
     closed = _closed(plan, refresh, now, state, at_once=at_once, dry_run=dry_run)
     if closed is not None:
-        return Due(name, why_not=() if plan.up_to_date else (closed,), closed=True, never_begun=never_begun)
+        return Due(plan, why_not=() if plan.up_to_date else (closed,), closed=True, never_begun=never_begun)
     assert refresh != "never"
-    ended = None if last is None or last.kind in retried else last
+    left_out = plan.in_state("left", "cancelled")
+    why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in (*plan.in_state("waiting", "refused"), *left_out)]
     due: list[StagePlan] = []
-    given_up: list[GivenUp] = []
-    why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     for stage in plan.stale:
-        left_out = None if at_once else _given_up(stage, state, ended)
-        if left_out is not None:
-            given_up.append(left_out)
-            why_not.append(f"{left_out}; {left_out.remedy}")
-        elif stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
-            why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
+        if stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
+            why_not.append(f"{stage.stage} was never made; {HOW_TO_START}")
         else:
             due.append(stage)
-    waiting = any(stage.state == "waiting" for stage in plan.stages)
-    if refresh.cron is not None and not (due or waiting or dry_run):
+    if refresh.cron is not None and not (due or plan.in_state("waiting") or dry_run):
         state.note_acted(name, until=now)
     later = _with_later({stage.stage for stage in due})
-    following = (stage.stage for stage in plan.stages if stage.state == "after" and stage.stage in later)
     return Due(
-        name,
+        plan,
         tuple(due),
-        tuple(stage for stage in following if refresh.start or _made_before(stage, plan)),
+        tuple(
+            stage.stage
+            for stage in plan.in_state("after")
+            if stage.stage in later and (refresh.start or _made_before(stage.stage, plan))
+        ),
         why_not=tuple(why_not),
-        given_up=tuple(given_up),
-        never_begun=never_begun and not given_up,
+        never_begun=never_begun and not left_out,
     )
 
 
-def how_to_start(dataset: str) -> str:
-    """Return how a person starts a dataset that was never made."""
-    return f"start it with `aflite refresh {dataset}`, or write `refresh: {{start: true}}` into its file"
+def _left_out(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> StagePlan:
+    """Return the stage, in the state "left" or "cancelled" if no refresh makes it with its present key."""
+    refusal = state.refusal(stage.dataset, stage.stage, stage.key or "")
+    end = ended if refusal is None else LastRun("failed", refusal)
+    if end is None or not stage.stale:
+        return stage
+    start = f"start it with `aflite refresh --now {stage.dataset}`"
+    remedy = f"correct its inputs, or {start}" if end.kind == "failed" else start
+    reason = Change("note", f"it is not retried until its inputs change: {end.words}; {remedy}")
+    return replace(stage, state="left" if end.kind == "failed" else "cancelled", reasons=(reason,))
 
 
 def _closed(
@@ -153,14 +144,6 @@ def _closed(
         return None
     wait = f"changes wait for {refresh.next_time(now):%Y-%m-%d %H:%M} UTC (cron {refresh.cron!r})"
     return f"{wait}; `aflite refresh --now {plan.dataset}` acts on them at once"
-
-
-def _given_up(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> GivenUp | None:
-    """Return why no refresh makes a stage with its present key, or None if a refresh may make it."""
-    refusal = state.refusal(stage.dataset, stage.stage, stage.key or "")
-    if refusal is not None:
-        return GivenUp(stage, "refused", refusal)
-    return GivenUp(stage, ended.kind, ended.words) if ended is not None and ended.kind != "active" else None
 
 
 def _made_before(stage: str, plan: DatasetPlan) -> bool:

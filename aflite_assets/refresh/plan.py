@@ -30,15 +30,17 @@ from aflite_assets.stages.stage import Stage
 
 _log = logging.getLogger(__name__)
 
-State = Literal["found", "made", "after", "waiting", "refused"]
+State = Literal["found", "made", "after", "waiting", "refused", "left", "cancelled"]
 STATES: Mapping[State, str] = {
     "found": "its result exists",
     "made": "it would be made",
     "after": "it depends on stages that are not found",
     "waiting": "a file is still being written, or not hashed yet",
     "refused": "it cannot be made until the named problem is fixed",
+    "left": "it was refused or failed; a person has to act",
+    "cancelled": "its run was cancelled; a person has to start it again",
 }
-"""Meanings of the states in words."""
+"""Meanings of the states in words. Only `what_is_due` gives stages the last two states."""
 HUB_SECONDS = 15.0
 """Seconds within which the Hub answers all requests of a plan for commits."""
 
@@ -97,11 +99,9 @@ class DatasetPlan:
         """Whether every stage is found and current."""
         return self.failure is None and all(stage.current for stage in self.stages)
 
-    @property
-    def seconds(self) -> float | None:
-        """Total seconds of the last computations of all stages that are not found, or None if one is unknown."""
-        known = [stage.seconds for stage in self.stages if stage.state != "found" and stage.seconds is not None]
-        return sum(known) if len(known) == sum(stage.state != "found" for stage in self.stages) else None
+    def in_state(self, *states: State) -> tuple[StagePlan, ...]:
+        """Return the stages in one of these states."""
+        return tuple(stage for stage in self.stages if stage.state in states)
 
     def __getitem__(self, stage: str) -> StagePlan:
         return next(each for each in self.stages if each.stage == stage)

@@ -22,8 +22,6 @@ LETTERS: Mapping[str, str] = {
     ".": "never made",
 }
 """Letters for the states of a stage, with their meanings."""
-NOT_RETRIED = "stage not retried"
-"""Kind of the problem that a stage is left out until its inputs change."""
 
 
 @dataclass(frozen=True)
@@ -48,33 +46,29 @@ class DatasetStatus:
         return {stage: LETTERS[letter] for stage, letter in zip(STAGES, self.letters, strict=False)}
 
 
-def dataset_status(plan: DatasetPlan, due: Due, store: ResultStore) -> DatasetStatus:
-    """Return the status of a planned dataset, of which a refresh would run the stages `due`."""
+def dataset_status(due: Due, store: ResultStore) -> DatasetStatus:
+    """Return the status of a dataset, about which a refresh would do what `due` says."""
+    plan = due.plan
     made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
-    left = {given_up.stage.stage for given_up in due.given_up}
-    waits = [f"{stage.stage} waits: {_why(stage)}" for stage in plan.stages if stage.state == "waiting"]
+    waits = [f"{stage.stage} waits: {_why(stage)}" for stage in plan.in_state("waiting")]
     return DatasetStatus(
         plan.dataset,
-        "".join("L" if stage.stage in left else _letter(stage) for stage in plan.stages),
+        "".join(_letter(stage) for stage in plan.stages),
         max(made, default=None),
         store.size(plan.dataset),
-        # A message about a refused file or stage contains the remedy.
-        troubles=tuple(
-            f"{each.what}; {each.remedy}" if each.kind == NOT_RETRIED else each.what for each in problems(plan, due)
-        ),
+        troubles=tuple(problem.what for problem in problems(plan)),
         waits=tuple(waits if due.waits is None else [f"waits for {due.waits}"]),
     )
 
 
-def problems(plan: DatasetPlan, due: Due) -> Iterator[Problem]:
-    """Yield the problems of a dataset that need a person."""
+def problems(plan: DatasetPlan) -> Iterator[Problem]:
+    """Yield the problems of a dataset that need a person; the descriptions contain the remedies."""
     if plan.failure is not None:
         yield Problem("dataset file", _one_line(plan.failure), "until then refreshes skip this dataset")
-    for stage in plan.stages:
-        if stage.state == "refused":
-            yield Problem("stage refused", f"{stage.stage} cannot run: {_why(stage)}", "fix the named problem")
-    for given_up in due.given_up:
-        yield Problem(NOT_RETRIED, _one_line(str(given_up)), given_up.remedy)
+    for stage in plan.in_state("refused"):
+        yield Problem("stage refused", f"{stage.stage} cannot run: {_why(stage)}", "fix the named problem")
+    for stage in plan.in_state("left", "cancelled"):
+        yield Problem("stage not retried", f"{stage.stage}: {_why(stage)}", "until then refreshes skip this stage")
 
 
 def _why(stage: StagePlan) -> str:
@@ -88,9 +82,9 @@ def _one_line(text: str) -> str:
 def _letter(stage: StagePlan) -> str:
     if stage.state == "found":
         return "F" if stage.current else "f"
-    if not stage.made_before and stage.state != "refused":
+    if not stage.made_before and stage.state in ("made", "after", "waiting"):
         return "."
-    return {"made": "M", "after": "a", "waiting": "w", "refused": "R"}[stage.state]
+    return {"made": "M", "after": "a", "waiting": "w", "refused": "R", "left": "L", "cancelled": "L"}[stage.state]
 
 
 def _published(store: ResultStore, stage: str, dataset: str) -> datetime | None:

@@ -1,12 +1,9 @@
 """Asset of the group `report`: the plan of a refresh, and the state of every dataset."""
 
-from datetime import UTC, datetime
-
 import dagster as dg
 
 from aflite_assets.assets.common import OWNERS, table
-from aflite_assets.refresh.due import Due, what_is_due
-from aflite_assets.refresh.plan import plan_datasets
+from aflite_assets.refresh.due import outlooks
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.status import LETTERS, dataset_status
 from aflite_assets.results.file_hashes import FileHashes
@@ -26,8 +23,9 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
     Failed and cancelled runs are in the list of runs, and not in this table.
     """
     store = result_store.open()
-    state, registry, now = RefreshState.beside(store), load_registry(made=store.datasets()), datetime.now(UTC)
-    plans = list(plan_datasets(registry, store, hashes=FileHashes(most_bytes=MOST_BYTES)))
+    state, registry = RefreshState.beside(store), load_registry(made=store.datasets())
+    due = list(outlooks(registry, store, hashes=FileHashes(most_bytes=MOST_BYTES)))
+    plans = [each.plan for each in due]
     begun = [plan for plan in plans if plan.failure is not None or plan.begun]
     stages = [
         {
@@ -43,12 +41,6 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
     ]
     failures = [
         {"dataset": plan.dataset, "state": "refused", "why": plan.failure} for plan in begun if plan.failure is not None
-    ]
-    due = [
-        Due(plan)
-        if plan.failure is not None
-        else what_is_due(plan, registry[plan.dataset].refresh, now=now, state=state, dry_run=True)
-        for plan in plans
     ]
     standing = [dataset_status(each, store) for each in due]
     paused, checked = state.paused(), state.last_check()
@@ -71,7 +63,7 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
             "stages_to_make": len(stages),
             "datasets_up_to_date": sum(plan.up_to_date for plan in plans),
             "last_checked": "never" if checked is None else f"{checked:%Y-%m-%d %H:%M} UTC",
-            "paused": "no" if paused is None else str(paused),
+            "paused": paused or "no",
         }
     )
 

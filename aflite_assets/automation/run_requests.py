@@ -1,7 +1,8 @@
 """Runs of the due stages of a dataset: the request of one, and its execution in this process."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,12 @@ from aflite_assets.assets.steps.attempts import REFRESH_TAG
 from aflite_assets.automation.alerts import alerts_of_run
 from aflite_assets.automation.instance import SETTINGS, prepare_instance
 from aflite_assets.automation.runs_of_datasets import COMMAND, INPUTS_TAG, PARTITION_TAG, last_run
-from aflite_assets.automation.watched_versions import digest, inputs_of, watched_version
+from aflite_assets.automation.watched_versions import digest, inputs_of
 from aflite_assets.notifying import Alert
 from aflite_assets.refresh.due import Due, LastRun
 from aflite_assets.refresh.plan import DatasetPlan
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.registry import Registry
 
 BECAUSE_TAG = "aflite/because"
 _LONGEST_TAG = 300
@@ -41,13 +41,10 @@ def run_request(instance: dg.DagsterInstance, store: ResultStore, due: Due, inpu
     return dg.RunRequest(run, partition_key=name, asset_selection=assets, tags=tags)
 
 
-def last_runs(plans: Iterable[DatasetPlan], registry: Registry, *, now: float) -> dict[str, LastRun | None]:
-    """Return the last run of each planned dataset in the instance in `DAGSTER_HOME`."""
+def last_run_at_home(spec: DatasetSpec, plan: DatasetPlan) -> LastRun | None:
+    """Return the last run of a planned dataset in the instance in `DAGSTER_HOME`."""
     with opened_instance() as instance:
-        return {
-            plan.dataset: last_run(instance, plan.dataset, _inputs(registry[plan.dataset], plan), now=now)
-            for plan in plans
-        }
+        return last_run(instance, spec.name, inputs_of(spec, plan), now=time.time())
 
 
 def run_here(
@@ -61,7 +58,7 @@ def run_here(
         KeyboardInterrupt: the run was interrupted.
     """
     with opened_instance() as instance:
-        request = run_request(instance, store, due, _inputs(spec, due.plan))
+        request = run_request(instance, store, due, inputs_of(spec, due.plan))
         tags = {**request.tags, PARTITION_TAG: spec.name, REFRESH_TAG: COMMAND}
         if by_hand:
             del tags[REFRESH_TAG]
@@ -94,7 +91,3 @@ def benchmark() -> dg.JobDefinition:
     from definitions import defs  # imports this package itself
 
     return defs.resolve_job_def("benchmark")
-
-
-def _inputs(spec: DatasetSpec, plan: DatasetPlan) -> str | None:
-    return inputs_of(spec, watched_version(spec, plan))

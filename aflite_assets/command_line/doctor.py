@@ -76,7 +76,7 @@ def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
     store = open_store()
     yield from examine_store(store, deep=deep, fix=fix)
     for due in look(load_registry(made=store.datasets()), store):
-        if due.failed or due.plan.begun:
+        if due.plan.failure is not None or due.plan.begun or due.plan.in_state("left", "cancelled"):
             for problem in problems_of_dataset(due.plan):
                 yield replace(problem, what=f"{due.plan.dataset}: {problem.what}")
     yield from _tracking()

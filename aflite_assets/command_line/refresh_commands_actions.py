@@ -27,13 +27,12 @@ from aflite_assets.command_line.terminal import (
 from aflite_assets.data.loading import load_source
 from aflite_assets.errors import AfliteError
 from aflite_assets.notifying import Alert, sentence
-from aflite_assets.refresh.due import HOW_TO_START, RETRIED_BY_COMMAND, Due, LastRun, what_is_due
-from aflite_assets.refresh.plan import STATES, DatasetPlan, State, plan_datasets
+from aflite_assets.refresh.due import HOW_TO_START, RETRIED_BY_COMMAND, Due, LastRun, outlooks
+from aflite_assets.refresh.plan import STATES, DatasetPlan, State
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.status import LETTERS, DatasetStatus, dataset_status
 from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import FileHashes, Watch
-from aflite_assets.results.locks import occupant
 from aflite_assets.results.opening import open_store
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry, load_registry
@@ -57,51 +56,30 @@ def run_plan(options: argparse.Namespace) -> int:
     """Print the plan of each dataset, and what a refresh would do now."""
     store = open_store()
     registry = load_registry(made=store.datasets())
-    outlooks = list(look(registry, store, options.names))
+    planned = list(look(registry, store, options.names))
     if options.json:
-        _say([json.dumps([_as_json(due.plan) | {"run_by": due.waits} for due in outlooks], indent=2)])
+        _say([json.dumps([_as_json(due.plan) | {"run_by": due.waits} for due in planned], indent=2)])
     else:
-        words = {due.plan.dataset: _outlook(due) for due in outlooks}
-        for due in outlooks:
+        words = {due.plan.dataset: _outlook(due) for due in planned}
+        for due in planned:
             growth = row_growth(registry[due.plan.dataset], due.plan, store) if due.stages or due.waits else None
             words[due.plan.dataset] += f"; {growth}" if growth else ""
-        _say([*plan_lines([due.plan for due in outlooks]), "", *outlook_lines(words)])
-    return FAILED if any(due.failed for due in outlooks) else 0
+        _say([*plan_lines([due.plan for due in planned]), "", *outlook_lines(words)])
+    return FAILED if any(due.failed for due in planned) else 0
 
 
-def look(
-    registry: Registry,
-    store: ResultStore,
-    names: Sequence[str] = (),
-    *,
-    hashes: FileHashes | None = None,
-    now: datetime | None = None,
-    **options: Any,
-) -> Iterator[Due]:
-    """Yield what a refresh would do about each dataset, by default about all.
+def look(registry: Registry, store: ResultStore, names: Sequence[str] = (), **options: Any) -> Iterator[Due]:
+    """Yield what `outlooks` yields, with Dagster's history if `DAGSTER_HOME` is set."""
 
-    A dataset that is named is begun, as with `refresh: {start: true}` in its file. Dagster's history is read if
-    `DAGSTER_HOME` is set. `options`: further options of `what_is_due`; by default, nothing is noted.
-    """
-    now, state = now or datetime.now(UTC), RefreshState.beside(store)
-    plans = list(plan_datasets(registry, store, names or None, hashes=hashes))
-    stale = [plan for plan in plans if plan.failure is None and not plan.up_to_date]
-    runs: dict[str, LastRun | None] = {}
-    if stale and os.environ.get("DAGSTER_HOME"):
+    def last_run(plan: DatasetPlan) -> LastRun | None:
+        if plan.up_to_date or not os.environ.get("DAGSTER_HOME"):
+            return None
         # Imported here: Dagster takes seconds.
-        from aflite_assets.automation.run_requests import last_runs
+        from aflite_assets.automation.run_requests import last_run_at_home
 
-        runs = last_runs(stale, registry, now=now.timestamp())
-    for plan in plans:
-        if plan.failure is not None:
-            yield Due(plan)
-            continue
-        refresh = registry[plan.dataset].refresh
-        if names and refresh != "never":
-            refresh = refresh.model_copy(update={"start": True})
-        holder = occupant(store.locks_folder, plan.dataset)
-        last = runs.get(plan.dataset) if holder is None else LastRun("active", holder)
-        yield what_is_due(plan, refresh, now=now, state=state, last=last, **{"dry_run": True, **options})
+        return last_run_at_home(registry[plan.dataset], plan)
+
+    return outlooks(registry, store, names, last=last_run, **options)
 
 
 def plan_lines(plans: Iterable[DatasetPlan]) -> list[str]:
@@ -189,7 +167,7 @@ def run_refresh(options: argparse.Namespace) -> int:
     state = RefreshState.beside(store)
     paused = state.paused()
     if paused is not None:
-        _say([escaped(str(paused))])
+        _say([escaped(paused)])
         return PAUSED
     state.make_folder()
     try:
@@ -202,12 +180,12 @@ def run_refresh(options: argparse.Namespace) -> int:
         again = partial(
             look, registry, store, hashes=hashes, retried=RETRIED_BY_COMMAND, at_once=options.now, dry_run=False
         )
-        outlooks = list(again(options.names))
-        if any(due.plan.in_state("waiting") for due in outlooks):
+        planned = list(again(options.names))
+        if any(due.plan.in_state("waiting") for due in planned):
             time.sleep(max(1.0, options.settle))
-            outlooks = list(again(options.names))
-        never = [due.plan.dataset for due in outlooks if due.never_begun]
-        codes = [_refresh_one(due, registry, store, options, again) for due in outlooks if not due.never_begun]
+            planned = list(again(options.names))
+        never = [due.plan.dataset for due in planned if due.never_begun]
+        codes = [_refresh_one(due, registry, store, options, again) for due in planned if not due.never_begun]
         if not options.names:
             state.note_check(now=datetime.now(UTC))
             codes.append(_without_files(store, registry))
@@ -280,38 +258,36 @@ def run_resume(_: argparse.Namespace) -> None:
 def run_status(options: argparse.Namespace) -> None:
     """Print the status of each dataset."""
     store = open_store()
-    outlooks = look(load_registry(made=store.datasets()), store, options.names)
-    standing = [(due.plan, dataset_status(due, store)) for due in outlooks]
-    standing.sort(key=lambda pair: (not pair[1].troubles, not pair[0].begun))
+    registry = load_registry(made=store.datasets())
+    standing = [dataset_status(due, store) for due in look(registry, store, options.names)]
+    standing.sort(key=lambda status: (not status.troubles, status.made is None))
     state = RefreshState.beside(store)
     paused, checked = state.paused(), state.last_check()
     left = Leftovers({}, None) if options.names else find_leftovers(store)
     if options.json:
-        facts = [{**asdict(status), "failure": plan.failure, "stages": status.stages} for plan, status in standing]
-        whole = {"paused": paused and str(paused), "checked": checked, "datasets": facts, "deleted": dict(left.words)}
+        facts = [{**asdict(status), "stages": status.stages} for status in standing]
+        whole = {"paused": paused, "checked": checked, "datasets": facts, "deleted": dict(left.words)}
         _say([json.dumps(whole, indent=2, default=str)])
         return
     _say(
         [
-            *status_lines([(status, plan.failure is not None) for plan, status in standing]),
+            *status_lines(standing),
             *(["", f"all datasets were last checked {_when(checked)}"] if checked else []),
-            *(["", escaped(str(paused))] if paused else []),
+            *(["", escaped(paused)] if paused else []),
             *(["", *leftover_lines(left)] if left.words else []),
         ]
     )
 
 
-def status_lines(standing: Iterable[tuple[DatasetStatus, bool]]) -> Iterator[str]:
-    """Yield a line for each dataset, the legend of letters, and what needs a person.
-
-    `standing`: the status of each dataset, and whether its file is refused.
-    """
+def status_lines(standing: Iterable[DatasetStatus]) -> Iterator[str]:
+    """Yield a line for each dataset, the legend of letters, and what needs a person."""
     rows = [("dataset", "last made", "stages", "size")]
     needs: list[str] = []
     waits: list[str] = []
-    for status, is_refused in standing:
+    for status in standing:
         made = "never" if status.made is None else _when(status.made)
-        rows.append((status.dataset, made, "file refused" if is_refused else status.letters, size(status.size)))
+        letters = "file refused" if status.failure is not None else status.letters
+        rows.append((status.dataset, made, letters, size(status.size)))
         # The remedy is at the end of a trouble, so troubles are not truncated.
         needs += [f"  {status.dataset}: {escaped(trouble)}" for trouble in status.troubles]
         waits += [f"  {status.dataset}: {truncate_escaped(wait, _room())}" for wait in status.waits]

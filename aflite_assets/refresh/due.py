@@ -1,14 +1,18 @@
 """The due stages of a plan, and why a refresh leaves out other stages: a pause, settings, cron, or the last run."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Literal
+from datetime import UTC, datetime
+from typing import Any, Literal
 
 from aflite_assets.refresh.changes import Change
-from aflite_assets.refresh.plan import DatasetPlan, StagePlan
+from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_datasets
 from aflite_assets.refresh.state import RefreshState
+from aflite_assets.results import ResultStore
+from aflite_assets.results.file_hashes import FileHashes
+from aflite_assets.results.locks import occupant
 from aflite_assets.specs.refresh_settings import RefreshSpec
+from aflite_assets.specs.registry import Registry
 from aflite_assets.stages.pipeline import STAGES
 
 HOW_TO_START = "start it with `aflite refresh NAME`, or write `refresh: {start: true}` into its file"
@@ -54,6 +58,35 @@ class Due:
     def failed(self) -> bool:
         """Whether the file or a stage was refused, or a stage failed, and a person has to act."""
         return self.plan.failure is not None or bool(self.plan.in_state("refused", "left"))
+
+
+def outlooks(
+    registry: Registry,
+    store: ResultStore,
+    names: Sequence[str] = (),
+    *,
+    last: Callable[[DatasetPlan], LastRun | None] = lambda plan: None,
+    hashes: FileHashes | None = None,
+    now: datetime | None = None,
+    dry_run: bool = True,
+    **options: Any,
+) -> Iterator[Due]:
+    """Yield what a refresh would do about each dataset, by default about all.
+
+    A dataset that is named is begun, as with `refresh: {start: true}` in its file. `last`: returns the last run of a
+    planned dataset. `options`: further options of `what_is_due`.
+    """
+    now, state = now or datetime.now(UTC), RefreshState.beside(store)
+    for plan in plan_datasets(registry, store, names or None, hashes=hashes):
+        if plan.failure is not None:
+            yield Due(plan)
+            continue
+        refresh = registry[plan.dataset].refresh
+        if names and refresh != "never":
+            refresh = refresh.model_copy(update={"start": True})
+        holder = occupant(store.locks_folder, plan.dataset)
+        run = last(plan) if holder is None else LastRun("active", holder)
+        yield what_is_due(plan, refresh, now=now, state=state, last=run, dry_run=dry_run, **options)
 
 
 def what_is_due(
@@ -130,7 +163,7 @@ def _closed(
     """Return why changes are not acted on now, or None if they are."""
     paused = state.paused()
     if paused is not None:
-        return str(paused)
+        return paused
     if refresh == "never":
         launch = f"`dg launch -m definitions --job benchmark --partition {plan.dataset}`"
         return f"its file has `refresh: never`; remove this setting, or start it by hand: {launch}"

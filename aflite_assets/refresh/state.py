@@ -5,53 +5,26 @@ Deleting the folder loses only these notes.
 """
 
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from aflite_assets.errors import AfliteError, StoreError
 from aflite_assets.results import ResultStore
-from aflite_assets.results.files import write_json
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Key of a stage's refused inputs, and the reason."""
-
-    key: str
-    why: str
-
-
-@dataclass(frozen=True)
-class Paused:
-    """Start and reason of a pause of all refreshes."""
-
-    since: datetime
-    reason: str
-
-    def __str__(self) -> str:
-        reason = f": {self.reason}" if self.reason else ""
-        since = f"{self.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-        return f"refreshes are paused since {since}{reason}; `aflite resume` continues them"
-
-
-_REFUSAL, _PAUSED = TypeAdapter(Refusal), TypeAdapter(Paused)
+from aflite_assets.results.files import write_bytes
 
 
 class RefreshState:
     """The notes in one folder. All times have a time zone.
 
     Raises:
-        StoreError: by every method, if the folder or a file cannot be used.
+        StoreError: by every method that writes, if the folder cannot be made.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.lock = folder / "refresh.lock"
         """The file that a command holds locked while it refreshes."""
-        self._pause_file, self._checked = folder / "paused.json", folder / "checked"
+        self._paused, self._checked = folder / "paused", folder / "checked"
 
     @classmethod
     def beside(cls, store: ResultStore) -> "RefreshState":
@@ -59,18 +32,13 @@ class RefreshState:
         return cls(store.root.parent / "refresh")
 
     def refusal(self, dataset: str, stage: str, key: str) -> str | None:
-        """Return why a stage refused the inputs with this key, or None if it did not."""
-        try:
-            refusal = _REFUSAL.validate_json(self._refusal(dataset, stage).read_bytes())
-        except (FileNotFoundError, ValidationError):  # with a damaged note, the stage is tried once more
-            return None
-        return refusal.why if refusal.key == key else None
+        """Return why a stage refused the inputs with this key, or None. With a damaged note, it is tried once more."""
+        refused, _, why = _text(self._refusal(dataset, stage)).partition("\n")
+        return why if refused == key and why else None
 
     def note_refusal(self, dataset: str, stage: str, key: str, why: str) -> None:
         """Record that a stage refused the inputs with this key."""
-        file = self._refusal(dataset, stage)
-        self.make_folder(file.parent)
-        write_json(file, _REFUSAL.dump_python(Refusal(key, why), mode="json"))
+        self._write(self._refusal(dataset, stage), f"{key}\n{why}")
 
     def note_made(self, dataset: str, stage: str) -> None:
         """Forget that a stage refused inputs."""
@@ -78,39 +46,38 @@ class RefreshState:
 
     def note_acted(self, dataset: str, *, until: datetime) -> None:
         """Record the time up to which the cron times of a dataset have been acted on."""
-        self._note_time(self.folder / "acted" / dataset, until)
+        self._write(self.folder / "acted" / dataset, "", time=until)
 
     def acted(self, dataset: str) -> datetime | None:
         """Return the time up to which the cron times of a dataset have been acted on, or None."""
-        return _noted_time(self.folder / "acted" / dataset)
+        return _time(self.folder / "acted" / dataset)
 
     def note_check(self, *, now: datetime) -> None:
         """Record that all datasets were planned."""
-        self._note_time(self._checked, now)
+        self._write(self._checked, "", time=now)
 
     def last_check(self) -> datetime | None:
         """Return the time when all datasets were last planned, in UTC, or None if they never were."""
-        return _noted_time(self._checked)
+        return _time(self._checked)
 
     def pause(self, *, reason: str, now: datetime) -> None:
         """Pause all refreshes until `resume`."""
-        self.make_folder()
-        write_json(self._pause_file, _PAUSED.dump_python(Paused(now, reason), mode="json"))
+        self._write(self._paused, reason, time=now)
 
     def resume(self) -> bool:
         """End the pause; return whether there was one."""
-        existed = self._pause_file.exists()
-        self._pause_file.unlink(missing_ok=True)
+        existed = self._paused.exists()
+        self._paused.unlink(missing_ok=True)
         return existed
 
-    def paused(self) -> Paused | None:
-        """Return the pause, or None. A file that cannot be read counts as a pause."""
-        try:
-            return _PAUSED.validate_json(self._pause_file.read_bytes())
-        except FileNotFoundError:
+    def paused(self) -> str | None:
+        """Return since when and why refreshes are paused, in words, or None if they are not."""
+        since = _time(self._paused)
+        if since is None:
             return None
-        except (OSError, ValidationError):
-            return Paused(datetime.fromtimestamp(0, UTC), f"{self._pause_file} cannot be read")
+        reason = _text(self._paused)
+        words = f"refreshes are paused since {since:%Y-%m-%d %H:%M} UTC{f': {reason}' if reason else ''}"
+        return f"{words}; `aflite resume` continues them"
 
     def make_folder(self, folder: Path | None = None) -> None:
         """Make the folder of the notes, or a folder below it, if it does not exist."""
@@ -123,12 +90,14 @@ class RefreshState:
             ) from error
 
     def _refusal(self, dataset: str, stage: str) -> Path:
-        return self.folder / "refused" / dataset / f"{stage}.json"
+        return self.folder / "refused" / dataset / stage
 
-    def _note_time(self, file: Path, time: datetime) -> None:
+    def _write(self, file: Path, text: str, *, time: datetime | None = None) -> None:
+        """Replace a file in one step; `time`: the file's time, by default now."""
         self.make_folder(file.parent)
-        file.touch()
-        os.utime(file, (time.timestamp(), time.timestamp()))
+        write_bytes(file, text.encode())
+        if time is not None:
+            os.utime(file, (time.timestamp(), time.timestamp()))
 
 
 def is_refusal(error: Exception) -> bool:
@@ -136,6 +105,9 @@ def is_refusal(error: Exception) -> bool:
     return isinstance(error, AfliteError) and error.refuses and not error.may_pass
 
 
-def _noted_time(file: Path) -> datetime | None:
-    """Return the time of a file in UTC, or None if it does not exist."""
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
+
+
+def _time(file: Path) -> datetime | None:
     return datetime.fromtimestamp(file.stat().st_mtime, UTC) if file.exists() else None

@@ -28,12 +28,13 @@ LETTERS: Mapping[str, str] = {
 class DatasetStatus:
     """The status of one dataset.
 
-    `letters`: a letter per stage, in order. `made`: time of the newest result in UTC, or None. `size`: bytes.
+    `failure`: why its file is invalid, or None. `letters`: a letter per stage, in order. `made`: time of the newest result in UTC, or None. `size`: bytes.
     `troubles`: a line per problem that needs a person, with the remedy. `waits`: a line per stage that continues later
     by itself.
     """
 
     dataset: str
+    failure: str | None
     letters: str
     made: datetime | None
     size: int
@@ -53,6 +54,7 @@ def dataset_status(due: Due, store: ResultStore) -> DatasetStatus:
     waits = [f"{stage.stage} waits: {_why(stage)}" for stage in plan.in_state("waiting")]
     return DatasetStatus(
         plan.dataset,
+        plan.failure,
         "".join(_letter(stage) for stage in plan.stages),
         max(made, default=None),
         store.size(plan.dataset),

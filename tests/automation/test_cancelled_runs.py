@@ -63,7 +63,7 @@ def cancelled(deployment: Deployment) -> dg.DagsterRun:
 def test_it_is_not_started_again(settled: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
     run = cancelled(settled)
     why = "not retried until its inputs change"
-    expected = f"published_dataset is {why}: run {run.run_id[:8]} was cancelled"
+    expected = f"published_dataset: it is {why}: run {run.run_id[:8]} was cancelled"
     for _ in range(3):
         assert expected in why_not(settled.tick())
         settled.now += timedelta(days=1)
@@ -71,7 +71,7 @@ def test_it_is_not_started_again(settled: Deployment, capsys: pytest.CaptureFixt
     assert main(["plan", "digits"]) == 0
     said = capsys.readouterr().out
     assert expected in said
-    assert "left: it was refused, failed or was cancelled; a person has to act" in said
+    assert "cancelled: its run was cancelled; a person has to start it again" in said
     assert main(["status", "digits"]) == 0
     assert expected in capsys.readouterr().out
 
@@ -146,7 +146,7 @@ def test_refresh_makes_it_only_now(settled: Deployment, capsys: pytest.CaptureFi
     settled.monkeypatch.setattr(common, "REGISTRY", load_registry())
     refresh = ["refresh", "digits", "--device", "cpu", "--no-tracking", "--settle", "1"]
     assert main(refresh) == 0
-    left = f"digits: published_dataset is not retried until its inputs change: run {run.run_id[:8]} was cancelled; "
+    left = f"digits: published_dataset: it is not retried until its inputs change: run {run.run_id[:8]} was cancelled; "
     assert left in capsys.readouterr().out
     assert len(settled.instance.get_runs()) == 1
     assert main([*refresh, "--now"]) == 0

@@ -1,6 +1,5 @@
 """The sensor `refresh` on a simulated clock: what is due is run, and nothing else, and what moved is reported."""
 
-import json
 import os
 from dataclasses import replace
 from datetime import timedelta
@@ -36,13 +35,11 @@ def why_not(result: dg.SensorResult) -> str:
 
 
 def reported(result: dg.SensorResult) -> dict[str, list[str]]:
-    """The datasets of which an external asset was reported, by its name; of a check "all"."""
+    """The datasets of which an external asset was reported, by its name."""
     found: dict[str, list[str]] = {}
     for event in result.asset_events:
-        if isinstance(event, dg.AssetCheckEvaluation):
-            found.setdefault(event.check_name, []).append("all")
-        else:
-            found.setdefault(event.asset_key.path[-1], []).append(str(event.partition))
+        assert isinstance(event, dg.AssetMaterialization)
+        found.setdefault(event.asset_key.path[-1], []).append(str(event.partition))
     return found
 
 
@@ -54,10 +51,8 @@ def settled(deployment: Deployment) -> Deployment:
 
 
 def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
-    # The first look tells how each dataset stands, and nothing of what did not move since its results were made.
-    assert reported(deployment.tick()) == {"up_to_date": ["all"]}
-    deployment.tick()
-    for _ in range(4):
+    # Nothing is reported of what did not move since its results were made.
+    for _ in range(6):
         result = deployment.tick()
         assert why_not(result) == "nothing is due"
         assert result.asset_events == []
@@ -66,15 +61,12 @@ def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
 
 
 def test_a_first_look_tells_what_moved_before_it(deployment: Deployment) -> None:
-    """Also where the cursor is lost: what the instance was told is not told again, what it was not told is."""
     write_table(deployment.table("digits"), rows=120, seed=9)
     first = reported(deployment.settled())
-    assert first == {"source_files": ["digits"], "up_to_date": ["all"]}
-    deployment.cursor = None
-    assert set(reported(deployment.tick())) == {"up_to_date"}
+    assert first == {"source_files": ["digits"]}
+    assert reported(deployment.tick()) == {}
     write_table(deployment.table("digits"), rows=120, seed=10)
-    deployment.cursor = None
-    assert set(reported(deployment.settled())) == {"source_files", "up_to_date"}
+    assert set(reported(deployment.settled())) == {"source_files"}
 
 
 def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: Deployment) -> None:
@@ -85,7 +77,7 @@ def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: D
     (request,) = result.run_requests or ()
     assert request.tags["dagster/priority"] == "-1"
     assert request.tags["aflite/because"].startswith("raw_dataset: file ")
-    assert reported(result) == {"source_files": ["circles_2"], "up_to_date": ["all"]}
+    assert reported(result) == {"source_files": ["circles_2"]}
     assert settled.run(request) == dict.fromkeys(STAGES, True)
     assert why_not(settled.settled()) == "nothing is due"
     assert [run.tags["dagster/partition"] for run in settled.instance.get_runs()] == ["circles_2"]
@@ -115,7 +107,7 @@ def test_an_edited_setting_runs_what_reads_it(settled: Deployment) -> None:
     settled.edit("digits", title="Other words")
     result = settled.tick()
     assert requested(result) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
-    assert set(reported(result)) == {"up_to_date"}
+    assert reported(result) == {}
     (request,) = result.run_requests or ()
     assert "title" in request.tags["aflite/because"]
     settled.run(request)
@@ -145,7 +137,7 @@ def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Depl
         settled.run(request)
     again = settled.tick()
     assert requested(again) == {}  # refused, and the other is done
-    assert f"{failing}: raw_dataset is not retried until its inputs change: " in why_not(again)
+    assert f"{failing}: raw_dataset: it is not retried until its inputs change: " in why_not(again)
 
     # Mended in between: another content has tries of its own.
     write_table(settled.table(failing), rows=120, seed=12)
@@ -161,7 +153,7 @@ def test_a_refusal_is_tried_once(settled: Deployment) -> None:
     assert settled.run(request) == {}
     for later in (settled.tick(), settled.tick(), settled.tick()):
         assert requested(later) == {}
-        assert "raw_dataset is not retried until its inputs change: " in why_not(later)
+        assert "raw_dataset: it is not retried until its inputs change: " in why_not(later)
     assert len(settled.instance.get_runs()) == 1
     # Another run that has the stage does not try it either.
     assert settled.run(request) == {}
@@ -188,7 +180,7 @@ def test_a_stage_that_failed_is_left_until_a_person_starts_it(settled: Deploymen
             assert requested(later) == {}
             (run,) = settled.instance.get_runs()
             assert why_not(later) == (
-                f"digits: published_dataset is not retried until its inputs change: run {run.run_id[:8]} failed: "
+                f"digits: published_dataset: it is not retried until its inputs change: run {run.run_id[:8]} failed: "
                 "published_dataset: RuntimeError: the disk is slow; correct its inputs, or start it with "
                 "`aflite refresh --now digits`"
             )
@@ -323,7 +315,7 @@ def test_a_first_run_whose_retry_does_not_come_is_named(settled: Deployment) -> 
     assert why_not(settled.tick()) == f"brand_new waits for the retry of run {run.run_id}, which Dagster announced"
     settled.now += timedelta(minutes=2)
     line = why_not(settled.tick())
-    assert line.startswith("brand_new: raw_dataset is not retried until its inputs change: ")
+    assert line.startswith("brand_new: raw_dataset: it is not retried until its inputs change: ")
     assert f"run {run.run_id[:8]} failed before its first stage: " in line
     assert "start it with `aflite refresh --now brand_new`" in line
 
@@ -360,27 +352,6 @@ def test_a_look_hashes_no_more_than_its_budget_and_goes_on(settled: Deployment) 
     assert requested(settled.tick(most_bytes=4 * size)) == {"digits": list(STAGES)}
 
 
-def test_a_cursor_of_somebody_else_is_no_obstacle(settled: Deployment) -> None:
-    settled.cursor = "7"
-    result = settled.tick()
-    assert why_not(result) == "nothing is due"
-    assert set(reported(result)) <= {"up_to_date"}  # versions that Dagster has are not told again
-    assert set(json.loads(str(result.cursor))) == {*NAMES, "*"}
-
-
-def test_the_check_says_what_is_stale_and_when_it_was_looked(settled: Deployment) -> None:
-    settled.edit("digits", title="Other words")
-    (check,) = [event for event in settled.tick().asset_events if isinstance(event, dg.AssetCheckEvaluation)]
-    assert (check.check_name, check.passed) == ("up_to_date", False)
-    assert check.severity == dg.AssetCheckSeverity.WARN
-    assert check.metadata["last_looked_at"].value == settled.now.isoformat(timespec="seconds")
-    assert str(check.metadata["stale"].value).splitlines()[0].startswith("digits: published_dataset: title: ")
-    later = settled.tick()
-    assert "up_to_date" not in reported(later)
-    settled.now += timedelta(hours=1)
-    assert reported(settled.tick())["up_to_date"] == ["all"]
-
-
 def test_the_sensor_is_off_at_first_and_its_requests_can_be_run(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,19 +359,19 @@ def test_the_sensor_is_off_at_first_and_its_requests_can_be_run(
     assert refresh.minimum_interval_seconds == TICK_SECONDS == 30
     monkeypatch.setattr(module, "STILL_SECONDS", 0.0)
 
-    def evaluate(cursor: str | None) -> Any:
+    def evaluate() -> Any:
         context = dg.build_sensor_context(
             instance=deployment.instance,
-            cursor=cursor,
             repository_def=definitions.defs.get_repository_def(),
             resources={"result_store": ResultStoreResource()},
         )
         return refresh.evaluate_tick(context)
 
-    second = evaluate(evaluate(None).cursor)
+    evaluate()
+    second = evaluate()
     assert second.skip_message == "nothing is due"
     deployment.edit("digits", title="Other words")
-    (request,) = evaluate(second.cursor).run_requests
+    (request,) = evaluate().run_requests
     assert request.partition_key == "digits"
     selected = {key.path[-1] for key in request.asset_selection or ()}
     assert selected == {"published_dataset", "analysis", "benchmark_report"}

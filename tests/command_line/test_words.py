@@ -118,7 +118,7 @@ def test_status_names_a_run_that_failed_before_its_first_stage(
         (run,) = instance.get_runs()
     out = said(capsys, "status")
     assert (
-        "needs you:\n  never_made: raw_dataset is not retried until its inputs change: run "
+        "needs you:\n  never_made: raw_dataset: it is not retried until its inputs change: run "
         f"{run.run_id[:8]} failed before its first stage: RuntimeError: no such; correct its inputs, or start it with "
         "`aflite refresh --now never_made`\n"
     ) in out

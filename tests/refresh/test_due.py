@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aflite_assets.refresh.changes import Change
-from aflite_assets.refresh.due import Due, LastRun, what_is_due
+from aflite_assets.refresh.due import RETRIED_BY_COMMAND, Due, LastRun, what_is_due
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, State
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.specs.refresh_settings import RefreshSpec
@@ -47,7 +47,7 @@ def _names(due: Due) -> list[str]:
 
 
 def test_nothing_changed(state: RefreshState) -> None:
-    assert what_is_due(_plan(), RefreshSpec(), now=_at(20), state=state) == Due("digits")
+    assert what_is_due(_plan(), RefreshSpec(), now=_at(20), state=state) == Due(_plan())
     assert not state.folder.exists()
 
 
@@ -60,7 +60,7 @@ def test_a_pause_stops_all(state: RefreshState) -> None:
     state.pause(reason="disks", now=_at(1))
     paused = "refreshes are paused since 2026-11-01 12:00 UTC: disks"
     due = what_is_due(_plan(made="raw_dataset"), RefreshSpec(start=True), now=_at(20), state=state, at_once=True)
-    assert due == Due("digits", why_not=(f"{paused}; `aflite resume` continues them",), closed=True)
+    assert due == Due(_plan(made="raw_dataset"), why_not=(f"{paused}; `aflite resume` continues them",), closed=True)
     state.resume()
     assert _names(what_is_due(_plan(made="raw_dataset"), RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
 
@@ -68,7 +68,7 @@ def test_a_pause_stops_all(state: RefreshState) -> None:
 def test_never_is_never(state: RefreshState) -> None:
     due = what_is_due(_plan(made="raw_dataset"), "never", now=_at(20), state=state, at_once=True)
     remedy = "remove this setting, or start it by hand: `dg launch -m definitions --job benchmark --partition digits`"
-    assert due == Due("digits", why_not=(f"its file has `refresh: never`; {remedy}",), closed=True)
+    assert due == Due(_plan(made="raw_dataset"), why_not=(f"its file has `refresh: never`; {remedy}",), closed=True)
 
 
 def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState) -> None:
@@ -77,7 +77,7 @@ def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState)
     assert due.stages == ()
     assert due.never_begun is True
     assert due.why_not == (
-        "raw_dataset was never made; start it with `aflite refresh digits`, or write `refresh: {start: true}` into "
+        "raw_dataset was never made; start it with `aflite refresh NAME`, or write `refresh: {start: true}` into "
         "its file",
     )
     due = what_is_due(plan, RefreshSpec(start=True), now=_at(20), state=state)
@@ -101,10 +101,10 @@ def test_a_failed_run_is_not_repeated_unless_its_end_is_retried(state: RefreshSt
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed)
     assert (due.stages, due.failed) == ((), True)
     assert due.why_not == (
-        "raw_dataset is not retried until its inputs change: run 12345678 failed: raw_dataset: no room; correct its "
+        "raw_dataset: it is not retried until its inputs change: run 12345678 failed: raw_dataset: no room; correct its "
         "inputs, or start it with `aflite refresh --now digits`",
     )
-    command = ("failed", "interrupted")
+    command = RETRIED_BY_COMMAND
     assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed, retried=command)) == [
         "raw_dataset"
     ]
@@ -120,7 +120,7 @@ def test_a_refusal_is_final_for_its_key(state: RefreshState) -> None:
     due = what_is_due(plan, RefreshSpec(), now=_at(30), state=state, retried=("failed", "interrupted", "cancelled"))
     assert (due.stages, due.failed) == ((), True)
     why = (
-        "raw_dataset is not retried until its inputs change: no column x9; correct its inputs, or start it with "
+        "raw_dataset: it is not retried until its inputs change: no column x9; correct its inputs, or start it with "
         "`aflite refresh --now digits`"
     )
     assert due.why_not == (why,)
@@ -133,11 +133,11 @@ def test_a_refusal_is_final_for_its_key(state: RefreshState) -> None:
 
 def test_what_a_cancelled_run_left_is_no_failure(state: RefreshState) -> None:
     plan, cancelled = _plan(made="raw_dataset"), LastRun("cancelled", "run 12345678 was cancelled")
-    command = ("failed", "interrupted")
+    command = RETRIED_BY_COMMAND
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=cancelled, retried=command)
     assert (due.stages, due.failed) == ((), False)
     assert due.why_not == (
-        "raw_dataset is not retried until its inputs change: run 12345678 was cancelled; start it with "
+        "raw_dataset: it is not retried until its inputs change: run 12345678 was cancelled; start it with "
         "`aflite refresh --now digits`",
     )
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=cancelled, at_once=True)
@@ -147,8 +147,8 @@ def test_what_a_cancelled_run_left_is_no_failure(state: RefreshState) -> None:
 def test_an_interrupted_command_is_continued_by_the_command_alone(state: RefreshState) -> None:
     plan, interrupted = _plan(made="raw_dataset"), LastRun("interrupted", "run 12345678 was interrupted")
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=interrupted)
-    assert (due.stages, due.failed, [one.kind for one in due.given_up]) == ((), False, ["interrupted"])
-    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=interrupted, retried=("interrupted",))
+    assert (due.stages, due.failed, due.plan["raw_dataset"].state) == ((), False, "cancelled")
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=interrupted, retried=RETRIED_BY_COMMAND)
     assert _names(due) == ["raw_dataset"]
 
 
@@ -163,13 +163,13 @@ def test_an_active_run_is_waited_for(state: RefreshState) -> None:
             last=LastRun("active", "run 7"),
             at_once=at_once,
         )
-        assert due == Due("digits", waits="run 7")
+        assert due == Due(_plan(made="raw_dataset"), waits="run 7")
 
 
 def test_a_first_run_that_failed_is_named_though_the_file_does_not_start_it(state: RefreshState) -> None:
     plan, failed = _plan(made="raw_dataset", before=False), LastRun("failed", "run 12345678 failed")
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed)
-    assert (due.stages, due.never_begun, [one.stage.stage for one in due.given_up]) == ((), False, ["raw_dataset"])
+    assert (due.stages, due.never_begun, due.plan["raw_dataset"].state) == ((), False, "left")
     assert "run 12345678 failed; correct its inputs, or start it with `" in due.why_not[0]
 
 
@@ -186,12 +186,12 @@ def test_cron_is_when_changes_are_acted_on(state: RefreshState) -> None:
     wait = (
         "changes wait for 2026-11-23 02:00 UTC (cron '0 3 * * 1'); `aflite refresh --now digits` acts on them at once"
     )
-    assert due == Due("digits", why_not=(wait,), closed=True)
+    assert due == Due(plan, why_not=(wait,), closed=True)
     assert what_is_due(plan, MONDAYS, now=_at(23, 1), state=state).closed
     assert _names(what_is_due(plan, MONDAYS, now=_at(23, 2), state=state)) == ["raw_dataset"]
     # Open until nothing is due, however long that takes, and then closed to the next Monday.
     assert _names(what_is_due(plan, MONDAYS, now=_at(24), state=state)) == ["raw_dataset"]
-    assert what_is_due(_plan(), MONDAYS, now=_at(24) + timedelta(hours=1), state=state) == Due("digits")
+    assert what_is_due(_plan(), MONDAYS, now=_at(24) + timedelta(hours=1), state=state) == Due(_plan())
     assert what_is_due(plan, MONDAYS, now=_at(25), state=state).closed
     assert _names(what_is_due(plan, MONDAYS, now=_at(30, 3), state=state)) == ["raw_dataset"]
     assert _names(what_is_due(plan, MONDAYS, now=_at(25), state=state, at_once=True)) == ["raw_dataset"]
@@ -200,7 +200,9 @@ def test_cron_is_when_changes_are_acted_on(state: RefreshState) -> None:
 def test_what_is_given_up_or_refused_closes_the_time_and_what_waits_does_not(state: RefreshState) -> None:
     what_is_due(_plan(), MONDAYS, now=_at(20), state=state)
     waiting = what_is_due(_plan(made="raw_dataset", state="waiting"), MONDAYS, now=_at(23), state=state)
-    assert waiting == Due("digits", why_not=("raw_dataset: filter.threshold: 0.75 -> 0.8",))
+    assert waiting == Due(
+        _plan(made="raw_dataset", state="waiting"), why_not=("raw_dataset: filter.threshold: 0.75 -> 0.8",)
+    )
     assert _names(what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23), state=state)) == ["raw_dataset"]
     what_is_due(_plan(made="raw_dataset", state="refused"), MONDAYS, now=_at(23), state=state)
     assert what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23, 13), state=state).closed
@@ -217,4 +219,4 @@ def test_a_result_that_is_found_but_not_current_is_due(state: RefreshState) -> N
 
 def test_a_file_that_was_not_understood_is_nobodys_run(state: RefreshState) -> None:
     due = what_is_due(DatasetPlan("digits", (), failure="no"), RefreshSpec(start=True), now=_at(20), state=state)
-    assert due == Due("digits")
+    assert due == Due(DatasetPlan("digits", (), failure="no"))

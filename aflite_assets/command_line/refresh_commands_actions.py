@@ -300,11 +300,7 @@ def status_lines(standing: Iterable[DatasetStatus]) -> Iterator[str]:
 
 
 def _as_json(plan: DatasetPlan) -> dict[str, Any]:
-    named = ("stage", "state", "current", "seconds", "key")
-    stages = [
-        {**{name: getattr(stage, name) for name in named}, "reasons": [str(reason) for reason in stage.reasons]}
-        for stage in plan.stages
-    ]
+    stages = [{**asdict(stage), "reasons": [str(reason) for reason in stage.reasons]} for stage in plan.stages]
     return {"dataset": plan.dataset, "failure": plan.failure, "notes": list(plan.notes), "stages": stages}
 
 

@@ -28,9 +28,9 @@ LETTERS: Mapping[str, str] = {
 class DatasetStatus:
     """The status of one dataset.
 
-    `failure`: why its file is invalid, or None. `letters`: a letter per stage, in order. `made`: time of the newest result in UTC, or None. `size`: bytes.
-    `troubles`: a line per problem that needs a person, with the remedy. `waits`: a line per stage that continues later
-    by itself.
+    `failure`: why its file is invalid, or None. `letters`: a letter per stage, in order. `made`: time of the newest
+    result in UTC, or None. `size`: bytes. `troubles`: a line per problem that needs a person, with the remedy. `waits`:
+    a line per stage that continues later by itself.
     """
 
     dataset: str

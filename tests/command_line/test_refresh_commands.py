@@ -292,8 +292,8 @@ def test_a_stage_that_fails_is_tried_by_each_call_and_named(
     assert newest.tags["dagster/partition"] == "vectors"
     assert first.tags["aflite/because"].startswith('published_dataset: title: "" -> "Other"; analysis: ')
     left = (
-        f"published_dataset: it is not retried until its inputs change: run {newest.run_id[:8]} failed: published_dataset: "
-        "RuntimeError: the disk"
+        f"published_dataset: it is not retried until its inputs change: run {newest.run_id[:8]} failed: "
+        "published_dataset: RuntimeError: the disk"
     )
     by_hand = "correct its inputs, or start it with `aflite refresh --now vectors`\n"
     assert f"stage not retried: vectors: {left}; {by_hand.rstrip()} - until" in run("doctor")[1]

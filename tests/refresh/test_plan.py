@@ -195,6 +195,19 @@ def test_a_moved_model_file_is_named_with_both_hashes(
     assert [str(change) for change in found] == ["file weights.safetensors: 7692c3ad3540 -> d9298a10d1b0"]
 
 
+def test_the_content_of_a_field_with_a_single_model_is_compared_by_file() -> None:
+    fields = [{"contents": {"distance_encoder": {"a.bin": sha, "b.bin": "3" * 64}}} for sha in ("1" * 64, "2" * 64)]
+    made_from = ResultKey("1", fields[0], {}).as_json()
+    found = changes.changes(made_from, ResultKey("1", fields[1], {}), old_files={}, new_files={})
+    assert [(change.kind, str(change)) for change in found] == [("file", f"file a.bin: {'1' * 12} -> {'2' * 12}")]
+    commits = [{"contents": {"source": {"commit": commit}}} for commit in ("a" * 40, "b" * 40)]
+    made_from = ResultKey("1", commits[0], {}).as_json()
+    found = changes.changes(made_from, ResultKey("1", commits[1], {}), old_files={}, new_files={})
+    assert [(change.kind, str(change)) for change in found] == [
+        ("commit", f"commit of source: {'a' * 12} -> {'b' * 12}")
+    ]
+
+
 def test_a_broken_file_stops_no_other(made_vectors: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
     spec = parse_spec(made_vectors)
     registry = Registry({"vectors": spec}, {"vectors": tmp_path / "vectors.yaml"}, {tmp_path / "bad.yaml": "bad: no"})

@@ -37,7 +37,7 @@ class LastRun:
 
 @dataclass(frozen=True)
 class Due:
-    """What a refresh does about one dataset now.
+    """Work of a refresh on one dataset now, and the reasons why there is no more.
 
     `plan`: the plan, in which stages that are left out until their inputs change are "left" or "cancelled". `stages`:
     stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the remedy for each

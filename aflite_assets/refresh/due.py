@@ -151,7 +151,8 @@ def _left_out(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> S
     end = ended if refusal is None else LastRun("failed", refusal)
     if end is None or not stage.stale:
         return stage
-    start = f"start it with `aflite refresh --now {stage.dataset}`"
+    option = "" if end.kind == "interrupted" else "--now "
+    start = f"start it with `aflite refresh {option}{stage.dataset}`"
     remedy = f"correct its inputs, or {start}" if end.kind == "failed" else start
     reason = Change("note", f"it is not retried until its inputs change: {end.words}; {remedy}")
     return replace(stage, state="left" if end.kind == "failed" else "cancelled", reasons=(reason,))

@@ -373,7 +373,7 @@ def test_ctrl_c_ends_in_words_and_the_next_refresh_goes_on(
     assert stopped.status == dg.DagsterRunStatus.CANCELED
     code, out, _ = run("plan", "vectors")
     assert code == 0  # not counted as a failure
-    assert f"run {stopped.run_id[:8]} was interrupted; start it with `aflite refresh --now vectors`" in out
+    assert f"run {stopped.run_id[:8]} was interrupted; start it with `aflite refresh vectors`" in out
     assert "vectors, benchmark_report was refreshed: made " in run("refresh", "vectors")[1]
 
 

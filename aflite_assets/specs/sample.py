@@ -16,7 +16,7 @@ from aflite_assets.specs.models.settings import StrictSpec
 StopRule = Literal["flat", "falls"]
 
 
-AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refusals", "negations", "overlap"]
+AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refusals", "negations", "overlap", "oddness"]
 """A measure of an answer, for rules that choose an answer without reading the question."""
 
 

@@ -82,7 +82,11 @@ def opened_instance() -> Iterator[dg.DagsterInstance]:
     home = os.environ.get("DAGSTER_HOME")
     if home and not (Path(home) / SETTINGS.name).exists():
         prepare_instance(Path(home))
-    with dg.DagsterInstance.get() if home else dg.DagsterInstance.ephemeral() as instance:
+    if home:
+        opened = dg.DagsterInstance.get()
+    else:
+        opened = dg.DagsterInstance.ephemeral(settings={"python_logs": {"python_log_level": "INFO"}})
+    with opened as instance:
         yield instance
 
 

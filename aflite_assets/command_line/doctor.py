@@ -78,7 +78,8 @@ def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
     for due in look(load_registry(made=store.datasets()), store):
         if due.plan.failure is not None or due.plan.begun or due.plan.in_state("left", "cancelled"):
             for problem in problems_of_dataset(due.plan):
-                yield replace(problem, what=f"{due.plan.dataset}: {problem.what}")
+                of = "" if due.plan.failure is not None else f"{due.plan.dataset}: "  # a message names the file
+                yield replace(problem, what=f"{of}{problem.what}")
     yield from _tracking()
     if os.environ.get("DAGSTER_HOME"):
         from aflite_assets.automation.doctor import examine_instance

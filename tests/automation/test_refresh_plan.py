@@ -1,33 +1,11 @@
-"""What is stale, by the check of all datasets and by the asset that shows the plan of all."""
+"""What is stale, by the asset that shows the plan of all datasets."""
 
 import dagster as dg
 
 from aflite_assets.assets.refresh import refresh_plan
-from aflite_assets.assets.watched import source_files
-from aflite_assets.automation.up_to_date import up_to_date
 from aflite_assets.stages.pipeline import STAGES
 from resources import ResultStoreResource
 from tests.automation.conftest import Deployment
-
-
-def test_the_check_is_evaluated_by_hand(deployment: Deployment) -> None:
-    deployment.edit("digits", title="Other words")
-    (deployment.folder / "circles_2.yaml").write_text("title: [", encoding="utf-8")
-    chosen = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("source_files"), "up_to_date"))
-    built = dg.Definitions(
-        assets=[source_files],
-        asset_checks=[up_to_date],
-        jobs=[dg.define_asset_job("checks", chosen)],
-        resources={"result_store": ResultStoreResource()},
-    )
-    done = built.resolve_job_def("checks").execute_in_process(instance=deployment.instance)
-    (found,) = done.get_asset_check_evaluations()
-    assert (found.check_name, found.passed, found.severity) == ("up_to_date", False, dg.AssetCheckSeverity.WARN)
-    stale = [line.split(":")[:2] for line in str(found.metadata["stale"].value).splitlines()]
-    behind = [["digits", f" {stage}"] for stage in ("published_dataset", "analysis", "benchmark_report")]
-    assert stale[:3] == behind
-    assert stale[3] == ["circles_2", " all"]
-    assert deployment.state.last_check() is not None
 
 
 def test_the_plan_is_shown(deployment: Deployment) -> None:

@@ -15,7 +15,7 @@ from aflite_assets.analysis.scores.accuracy import ranked_sets
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.analysis.scores.subsets import PartName, category_parts, subsets_of, zero_shot_subsets
 from aflite_assets.analysis.tidy import record_of
-from aflite_assets.specs.sample import StopRule
+from aflite_assets.studies.sample.specs.settings import StopRule
 
 
 @dataclass(frozen=True)

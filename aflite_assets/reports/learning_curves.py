@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from aflite_assets.analysis.inputs.learning_curve import CurvePoint, Flaw, SamplePoint, curve_flaw
-from aflite_assets.specs.sample import StopRule
+from aflite_assets.studies.sample.specs.settings import StopRule
 from aflite_assets.text import count, percent
 from aflite_assets.wording import counted
 

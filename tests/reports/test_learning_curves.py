@@ -2,7 +2,7 @@
 
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
-from aflite_assets.specs.sample import StopRule
+from aflite_assets.studies.sample.specs.settings import StopRule
 
 SIZES = (40, 80, 160, 320, 640)
 PRINTED = (3_677, 7_745, 8_169, 8_469, 8_096)

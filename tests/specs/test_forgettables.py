@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import SpecError
-from aflite_assets.specs.forgettables import NEGATION_WORDS
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.studies.forgettables.specs.settings import NEGATION_WORDS
 
 BAG = {"kind": "siamese_bag"}
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from aflite_assets.errors import SpecError
-from aflite_assets.specs.models.settings import SiameseSpec, SmallTransformerSpec
-from aflite_assets.specs.recipes import ForgettableRows, recipes_of
+from aflite_assets.specs.models.settings import DrawnRows, SiameseSpec, SmallTransformerSpec
+from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.specs.registry import BUNDLED, load_spec, parse_spec
 
 TABLES = {"format": "csv", "splits": {"test": "a.csv", "more": "b.csv"}}
@@ -58,7 +58,7 @@ def test_a_stage_may_train_on_rows_that_a_weak_model_forgets(content: dict[str, 
     )
     recipe = recipes_of(parse_spec(_recipe(content, *stages)).evaluators)["tuned"]
     names = ("forgettable", "random", "highest_loss_10")
-    assert recipe.forgettable == tuple(ForgettableRows("bow", name) for name in names)
+    assert recipe.drawn == tuple(DrawnRows("bow", name) for name in names)
     assert recipe.sets == ("hard",)
     assert [stage.rows for stage in recipe.stages] == [*(f"{name} rows of bow" for name in names), "hard"]
     assert recipe.stages[0].settings == SmallTransformerSpec.model_validate({**NET, "epochs": 1})
@@ -162,13 +162,13 @@ def test_bundled_second_phases_are_the_papers(name: str, first: float, second: f
     spec = load_spec(BUNDLED / f"{name}.yaml")
     recipes = {label: one for label, one in recipes_of(spec.evaluators).items() if one.forgettable}
     expected = {
-        "bow": ForgettableRows("bow", "forgettable"), "bilstm": ForgettableRows("bilstm", "forgettable"),
-        "bert": ForgettableRows("bert", "forgettable"), "random": ForgettableRows("bow", "random"),
+        "bow": DrawnRows("bow", "forgettable"), "bilstm": DrawnRows("bilstm", "forgettable"),
+        "bert": DrawnRows("bert", "forgettable"), "random": DrawnRows("bow", "random"),
     }  # fmt: skip
     if name == "multi_nli":  # Table 4, footnote 2 and section 4.4
-        expected["hans"] = ForgettableRows("hans", "forgettable")
-        expected["bow_cut"] = ForgettableRows("bow", "forgettable_as_many_as_bert", "bert")
-        expected["bilstm_hypothesis"] = ForgettableRows("bilstm_hypothesis", "forgettable")
+        expected["hans"] = DrawnRows("hans", "forgettable")
+        expected["bow_cut"] = DrawnRows("bow", "forgettable_as_many_as_bert", "bert")
+        expected["bilstm_hypothesis"] = DrawnRows("bilstm_hypothesis", "forgettable")
     assert {label: (one.start, one.forgettable) for label, one in recipes.items()} == {
         f"bert_base_{label}": ("bert_base", (rows,)) for label, rows in expected.items()
     }

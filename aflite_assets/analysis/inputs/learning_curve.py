@@ -12,7 +12,7 @@ from typing import Literal
 
 from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.analysis.tidy import TidyTable, record_of
-from aflite_assets.specs.sample import StopRule
+from aflite_assets.studies.sample.specs.settings import StopRule
 
 
 @dataclass(frozen=True)

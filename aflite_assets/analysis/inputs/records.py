@@ -20,7 +20,7 @@ from aflite_assets.analysis.train_sets import control_of, in_order
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.scan.cues import ScanFacts
-from aflite_assets.specs.dataset import Collected
+from aflite_assets.specs.core import Collected
 
 Collapse = Literal["label", "probability"]
 Unit = Literal["row", "question"]

@@ -14,7 +14,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import PlantedValues
+from aflite_assets.specs.core import PlantedValues
 from aflite_assets.specs.models.kinds import EncoderSpec
 from aflite_assets.specs.sources import as_tuple
 from aflite_assets.stages.data.cue_scan import grouped_with_copies

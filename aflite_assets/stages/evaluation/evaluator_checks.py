@@ -16,7 +16,7 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.core import ChallengeSpec
 from aflite_assets.specs.models.kinds import EvaluatorSpec, validation_splits
 from aflite_assets.specs.models.settings import Name
 from aflite_assets.stages.evaluation.margins import without_inputs

@@ -15,7 +15,7 @@ from aflite_assets.analysis.inputs.learning_curve import (
     sample_points,
 )
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.specs.sample import StopRule
+from aflite_assets.studies.sample.specs.settings import StopRule
 
 SIZES = (40, 80, 160, 320, 640)
 

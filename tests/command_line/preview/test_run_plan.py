@@ -8,15 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aflite_assets.algorithm import FilterSettings, StopReason, filter_dataset
-from aflite_assets.command_line.preview.run_plan import (
-    PlannedTrainSet,
-    RunPlan,
-    fits,
-    most_iterations,
-    plan_run,
-    pool_in_iteration,
-    scored_rows,
-)
+from aflite_assets.command_line.preview.planned import PlannedTrainSet, RunPlan
+from aflite_assets.command_line.preview.run_plan import fits, most_iterations, plan_run, pool_in_iteration, scored_rows
 from aflite_assets.errors import DataError
 from aflite_assets.specs.models.settings import LinearModelSpec, TrainingSpec
 from aflite_assets.specs.registry import parse_spec

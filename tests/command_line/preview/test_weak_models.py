@@ -10,14 +10,14 @@ import pytest
 from aflite_assets.command_line.preview import timing
 from aflite_assets.command_line.preview.data_preview import DataPreview, preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.estimate import CostEstimate, estimate_cost
-from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.preview.planned import RunPlan
 from aflite_assets.command_line.preview.timing import NeuralSpeed, Speeds
-from aflite_assets.command_line.preview.weak_models import plan_weak_models
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.studies.forgettables.command_line.preview import plan_weak_models
 
 CPU = DeviceSettings("cpu")
 BAG = {"kind": "siamese_bag", "vector_width": 8, "projection": 8, "hidden": 8, "epochs": 2}

@@ -14,7 +14,7 @@ from aflite_assets.diagnostics.evidence.minorities import (
     measure_rows,
     words,
 )
-from aflite_assets.specs.forgettables import NEGATION_WORDS
+from aflite_assets.studies.forgettables.specs.settings import NEGATION_WORDS
 
 
 def _pairs(pairs: list[tuple[str, str]], labels: list[int] | None = None, **attributes: list[str]) -> Examples:

@@ -24,14 +24,19 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
-from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models.settings import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation.analysis.special_sets import read_forgettables
-from aflite_assets.stages.evaluation.forgettable_sets import CountedRows, WeakTraining, count_rows, minorities_table
 from aflite_assets.stages.pipeline import STAGES, run_stage
-from aflite_assets.stages.shared.published import ForgettableSet, read_forgettable_sets
+from aflite_assets.stages.shared.published import RowSet, read_row_sets
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
+from aflite_assets.studies.forgettables.specs.settings import MinoritiesSpec
+from aflite_assets.studies.forgettables.stages.forgettable_sets import (
+    CountedRows,
+    WeakTraining,
+    count_rows,
+    minorities_table,
+)
 
 CPU = DeviceSettings(device="cpu")
 BAG = SiameseBagSpec(kind="siamese_bag", epochs=5, batch_size=4)
@@ -233,11 +238,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[ResultStore, dict[st
 Made = tuple[ResultStore, dict[str, PublishedResult], list[str]]
 
 
-def _set(result: PublishedResult, weak_model: str, name: str, seed: int | None = None) -> ForgettableSet:
+def _set(result: PublishedResult, weak_model: str, name: str, seed: int | None = None) -> RowSet:
     (chosen,) = (
-        each
-        for each in read_forgettable_sets(result)
-        if (each.weak_model, each.name, each.seed) == (weak_model, name, seed)
+        each for each in read_row_sets(result) if (each.weak_model, each.name, each.seed) == (weak_model, name, seed)
     )
     return chosen
 
@@ -390,7 +393,7 @@ def test_without_forgettables_the_result_is_empty(tmp_path: Path) -> None:
     _run(content, ResultStore(tmp_path), until="warmup_split")
     result = run_stage("forgettable_sets", parse_spec(content), store=ResultStore(tmp_path)).result
     assert result.summary == {"nothing_asked": True}
-    assert read_forgettable_sets(result) == []
+    assert read_row_sets(result) == []
 
 
 def _planted(share: float = 0.6) -> dict[str, Any]:

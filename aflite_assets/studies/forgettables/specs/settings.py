@@ -1,16 +1,20 @@
 """Settings in a dataset's YAML file for forgettable rows and minority statistics (Yaghoobzadeh et al. 2021).
 
-The module `recipes` describes training on forgettable rows. The module `models.training.forgetting` counts forgetting
-events.
+The module `fine_tuning` describes training on forgettable rows. The module `models.training.forgetting` counts
+forgetting events.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from aflite_assets.specs.core import CoreSpec
 from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec
 from aflite_assets.specs.models.settings import Name, StrictSpec
+from aflite_assets.specs.paper_preset import is_papers
+from aflite_assets.specs.sources import CHOICE_FORMATS
+from aflite_assets.studies.forgettables.specs.fine_tuning import ForgettableStage
 from aflite_assets.wording import did_you_mean
 
 NEGATION_WORDS = ("not", "no", "doesn't", "don't", "never", "any")
@@ -100,18 +104,62 @@ class MinoritiesSpec(StrictSpec):
         return self
 
 
-def check_forgettables(
-    forgettables: Mapping[str, ForgettablesSpec], evaluators: Mapping[str, EvaluatorSpec], *, seeds: tuple[int, ...]
-) -> None:
-    """Raise an error if an evaluator cannot be used as a weak model.
+class ForgettablesSettings(CoreSpec):
+    """The settings `forgettables` and `minorities` of a dataset's YAML file."""
 
-    Raises:
-        ValueError: an evaluator is unknown, has no epochs, uses early stopping, or is not trained with a requested
-            seed.
-    """
-    for name, settings in forgettables.items():
-        if settings.evaluator is not None:
-            _check_evaluator(f"forgettables.{name}", settings, evaluators, seeds)
+    with_models: ClassVar[tuple[str, ...]] = ("forgettables",)
+    read_by: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "evaluator_models": ("forgettables",),
+        "analysis": ("minorities",),
+    }
+
+    forgettables: dict[Name, ForgettablesSpec] = Field(
+        default_factory=dict,
+        description="weak models by name, for forgettable rows: train rows that a weak model predicts correctly in "
+        "one epoch and wrongly in the next, or never correctly",
+    )
+    minorities: MinoritiesSpec | None = Field(
+        None,
+        description="classes for a comparison of all rows, random rows and forgettable rows by the overlap of their "
+        "texts and their share of negations",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _controls_as_in_the_paper(cls, values: object) -> object:
+        """With `filter: {preset: paper}`, draw the random control without stratifying by class."""
+        if not is_papers(values) or not isinstance(named := values.get("forgettables"), dict):
+            return values
+        control = {"random_rows": "any_class"}
+        drawn = {name: control | one if isinstance(one, dict) else one for name, one in named.items()}
+        return {**values, "forgettables": drawn}
+
+    @model_validator(mode="after")
+    def _forgettables_fit(self) -> Self:
+        for name, settings in self.forgettables.items():
+            if settings.evaluator is not None:
+                _check_evaluator(f"forgettables.{name}", settings, self.evaluators, self.seeds)
+        highest_loss = {name: settings.highest_loss for name, settings in self.forgettables.items()}
+        for name, evaluator in self.evaluators.items():
+            for number, stage in enumerate(getattr(evaluator, "stages", ())):
+                _check_stage(f"evaluators.{name}.stages.{number}", stage, highest_loss)
+        self._check_minorities()
+        return self
+
+    def _check_minorities(self) -> None:
+        if self.minorities is None:
+            return
+        if not self.forgettables:
+            raise ValueError("`minorities` is set, but `forgettables` has no model; add a model to `forgettables`")
+        if self.columns.text_pair is None and self.source.format not in ("template_nli", *CHOICE_FORMATS):
+            raise ValueError("`minorities` compares two texts, but `columns.text_pair` is not set; remove `minorities`")
+        if self.labels is not None:
+            for field in ("positive", "negative"):
+                named = getattr(self.minorities, field)
+                if named not in self.labels:
+                    raise ValueError(
+                        f"`minorities.{field}` is {named!r}, which is not a class; name one of {list(self.labels)}"
+                    )
 
 
 def _check_evaluator(
@@ -142,3 +190,28 @@ def _check_evaluator(
             f"`{place}.seeds` contains {other}, but the evaluator {named!r} is trained with the seeds {list(seeds)} "
             "only"
         )
+
+
+def _check_stage(place: str, stage: ForgettableStage, highest_loss: Mapping[str, Sequence[float]]) -> None:
+    name = stage.forgettables
+    if name is None:
+        return
+    if name not in highest_loss:
+        raise ValueError(
+            f"`{place}.forgettables` is {name!r}, but the models in `forgettables` are {list(highest_loss)}; add the "
+            f"model to `forgettables`{did_you_mean(name, list(highest_loss))}"
+        )
+    if stage.share is not None and stage.share not in highest_loss[name]:
+        raise ValueError(
+            f"`{place}.share` is {stage.share}, but `forgettables.{name}.highest_loss` is {list(highest_loss[name])}; "
+            "add the share to `highest_loss`, or remove `share` to use as many rows as are forgettable"
+        )
+    if stage.as_many_as is not None and (stage.as_many_as == name or stage.as_many_as not in highest_loss):
+        others = [one for one in highest_loss if one != name]
+        raise ValueError(
+            f"`{place}.as_many_as` is {stage.as_many_as!r}, but the other models in `forgettables` are {others}; name "
+            f"one of them, or remove `as_many_as`{did_you_mean(stage.as_many_as, others)}"
+        )
+
+
+PART = ForgettablesSettings

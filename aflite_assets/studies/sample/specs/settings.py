@@ -1,63 +1,19 @@
-"""Settings of two selections: the sample that is filtered instead of all train rows, and the questions that are kept in
-a test set.
+"""Settings of the sample that is filtered instead of all train rows.
 
-The sample is drawn as in Algorithm 1 of Mishra and Sachdeva 2020 (SustaiNLP). The package `analysis.inputs` selects the
-questions.
+The sample is drawn as in Algorithm 1 of Mishra and Sachdeva 2020 (SustaiNLP).
 """
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from aflite_assets.specs.core import CoreSpec
 from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.models.kinds import ClassicalModelSpec, OneStageSpec
 from aflite_assets.specs.models.settings import StrictSpec
+from aflite_assets.specs.paper_preset import is_papers
 
 StopRule = Literal["flat", "falls"]
-
-
-AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refusals", "negations", "overlap"]
-"""A measure of an answer, for rules that choose an answer without reading the question."""
-
-
-class ChosenQuestions(StrictSpec):
-    """Rules that select the questions or pairs of a test set by surface measures of their answers."""
-
-    balanced_by: tuple[AnswerMeasure, ...] = Field(
-        (),
-        description="questions and preferences: measures such as [length]; for each measure, keep as many questions "
-        "with a higher value for the right answer as with a lower value",
-    )
-    against: tuple[AnswerMeasure, ...] = Field(
-        (),
-        description="questions and preferences: measures such as [length]; keep only questions in which the right "
-        "answer has the lower value of every measure, for example the shorter answer",
-    )
-
-    @model_validator(mode="after")
-    def _apart(self) -> Self:
-        both = sorted(set(self.balanced_by) & set(self.against))
-        if both:
-            raise ValueError(
-                f"`balanced_by` and `against` both contain {both}; make a challenge set for each of the two settings"
-            )
-        return self
-
-    def check_outside_pool(self, name: str, split: str, filter_spec: FilterSpec) -> None:
-        """Raise an error if questions are selected from a split that is also filtered.
-
-        Raises:
-            ValueError: the split is also filtered.
-        """
-        if not (self.balanced_by or self.against):
-            return
-        policy = "pooled" if split == "train" else filter_spec.evaluation_rows_of(split)
-        if policy != "kept":
-            raise ValueError(
-                f"`challenge_sets.{name}` selects questions from the dataset's own split {split!r}, but "
-                f"`filter.evaluation_rows` is '{policy}' for this split, so scores on the questions would be biased; "
-                f"set `filter.evaluation_rows: {{{split}: kept}}`, or name a split other than train"
-            )
 
 
 class SampleSpec(StrictSpec):
@@ -111,6 +67,32 @@ class SampleSpec(StrictSpec):
         return self
 
 
+class SampleSettings(CoreSpec):
+    """The setting `sample` of a dataset's YAML file."""
+
+    with_models: ClassVar[tuple[str, ...]] = ("sample",)
+
+    sample: SampleSpec | None = Field(
+        None,
+        description="filter a random sample of the train rows instead of all train rows; the sample is as small as "
+        "possible to learn the task",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sampled_as_in_the_paper(cls, values: object) -> object:
+        """With `filter: {preset: paper}`, enlarge the sample as long as accuracy rises."""
+        if is_papers(values) and isinstance(sample := values.get("sample"), dict):
+            return {**values, "sample": {"stop": "falls", **sample}}
+        return values
+
+    @model_validator(mode="after")
+    def _sample_fits(self) -> Self:
+        if self.sample is not None:
+            check_sample_fits(self.sample, self.filter)
+        return self
+
+
 def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
     """Raise an error if a number of rows in `filter` is too large even for the largest sample.
 
@@ -136,3 +118,6 @@ def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
                 f"`filter.{name}` is {size}, but with `sample.most` {sample.most} and `filter.target_size` {target}, "
                 f"it may be at most {largest}; set `filter.{name}` to a share such as 0.02, or raise `sample.most`"
             )
+
+
+PART = SampleSettings

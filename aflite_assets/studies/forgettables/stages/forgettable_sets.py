@@ -15,24 +15,16 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.minorities import attribute_shares, group_means, measure_rows
 from aflite_assets.errors import ClusterError, DataError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.specs.dataset import DatasetSpec, Seed
-from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec
+from aflite_assets.specs.core import Seed
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec, validation_splits
 from aflite_assets.specs.models.settings import Name
-from aflite_assets.specs.recipes import recipes_of, set_name
+from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import weights_key
 from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, cell_fields, validation_fingerprint
 from aflite_assets.stages.evaluation.margins import margins_of_training, natural_sets
-from aflite_assets.stages.shared.published import (
-    FORGETTABLE_ROWS,
-    FORGETTABLE_SETS_FILE,
-    MINORITIES,
-    ForgettableSet,
-    examples_of,
-    full_rows,
-    read_train_sample,
-)
+from aflite_assets.stages.shared.published import ROW_SETS_FILE, RowSet, examples_of, full_rows, read_selection
 from aflite_assets.stages.shared.train_sets import TrainSet
 from aflite_assets.stages.shared.training_workers import (
     FAILURES,
@@ -41,11 +33,19 @@ from aflite_assets.stages.shared.training_workers import (
     log_training,
     open_workers,
 )
-from aflite_assets.stages.shared.weak_model_findings import WEAK_MODEL_CHECKS
-from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.studies.forgettables.specs.fine_tuning import set_name
+from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings, ForgettablesSpec, MinoritiesSpec
+from aflite_assets.studies.forgettables.stages.weak_model_findings import WEAK_MODEL_CHECKS
 
 if TYPE_CHECKING:
     from aflite_assets.models.training.forgetting import Forgetting
+
+FORGETTABLE_ROWS = "rows.parquet"
+"""Table of the rows that each weak model forgot, with one line per model, seed and row; missing if none was trained."""
+
+MINORITIES = "minorities.parquet"
+"""Table of word overlap, negations and attributes, for all rows and for every forgettable set."""
 
 _MINORITIES = pa.schema(
     [
@@ -82,7 +82,7 @@ class ForgettableSetsSettings(StageSettings):
     @classmethod
     def asks_nothing(cls, spec: DatasetSpec) -> bool:
         """Return True if the dataset's YAML file has no `forgettables`."""
-        return not spec.forgettables
+        return not ForgettablesSettings.of(spec).forgettables
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class ForgettableSetsInputs(StageInputs):
     """Results of other stages that `forgettable_sets` uses."""
 
     raw_dataset: PublishedResult
-    train_sample: PublishedResult
+    selection: SelectingResults
     warmup_split: PublishedResult
 
 
@@ -119,15 +119,15 @@ def run(
     if not settings.forgettables:
         return {"nothing_asked": True}
     raw = load_examples(inputs.raw_dataset.path)
-    sample = read_train_sample(inputs.train_sample)
-    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample).in_split(
-        "train"
-    )
+    selection = read_selection(inputs.selection)
+    full = full_rows(
+        raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, selection=selection
+    ).in_split("train")
     with open_workers(context.cluster, context.device, log=context.progress.log) as workers:
         trainings = _Trainings(settings, inputs, draft, context, raw, full, workers)
         trainings.train()
     rows: list[pa.Table] = []
-    sets: list[ForgettableSet] = []
+    sets: list[RowSet] = []
     firsts: dict[str, CountedRows] = {}
     failed: dict[str, str] = {}
     summary: dict[str, object] = {}
@@ -149,7 +149,7 @@ def run(
     sets += _cut_sets(settings, firsts, full)
     if rows:
         pq.write_table(pa.concat_tables(rows), draft.path / FORGETTABLE_ROWS)
-        pq.write_table(pa.concat_tables(map(_set_table, sets)), draft.path / FORGETTABLE_SETS_FILE)
+        pq.write_table(pa.concat_tables(map(_set_table, sets)), draft.path / ROW_SETS_FILE)
         pq.write_table(minorities_table(full, sets, settings.minorities), draft.path / MINORITIES)
     return {"models": summary, "failed": failed, "incomplete": bool(failed)}
 
@@ -370,37 +370,33 @@ def random_rows(taken: np.ndarray, entry: ForgettablesSpec, full: Examples, seed
 
 def _sets(
     counted: CountedRows, entry: ForgettablesSpec, full: Examples, *, seed: int, seeds: Sequence[int]
-) -> list[ForgettableSet]:
+) -> list[RowSet]:
     """Return one weak model's sets: forgettable rows, random rows per seed, never learnt rows, highest-loss rows."""
     name, sizes = counted.training.name, Counter(full.labels[np.isin(full.row_ids, counted.taken)].tolist())
-    sets = [ForgettableSet(name, "forgettable", None, counted.taken)]
+    sets = [RowSet(name, "forgettable", None, counted.taken)]
     for each in seeds:
-        sets.append(
-            ForgettableSet(name, "random", each, random_rows(counted.taken, entry, full, [seed, _RANDOM, each]))
-        )
+        sets.append(RowSet(name, "random", each, random_rows(counted.taken, entry, full, [seed, _RANDOM, each])))
     classes, never = np.unique(full.labels), counted.forgetting.never_learnt
     never_learnt = _taken(counted.row_ids[never], counted.labels[never], classes, entry.balance, seed)
-    sets.append(ForgettableSet(name, "never_learnt", None, never_learnt))
-    sets.append(ForgettableSet(name, "highest_loss", None, _highest_loss(counted, sizes, balance=entry.balance)))
+    sets.append(RowSet(name, "never_learnt", None, never_learnt))
+    sets.append(RowSet(name, "highest_loss", None, _highest_loss(counted, sizes, balance=entry.balance)))
     for share in entry.highest_loss:
         places = np.argsort(counted.last, kind="stable")[: round(share * len(counted.last))]
         highest = _taken(counted.row_ids[places], counted.labels[places], classes, entry.balance, seed)
-        sets.append(ForgettableSet(name, set_name("highest_loss", share), None, highest))
+        sets.append(RowSet(name, set_name("highest_loss", share), None, highest))
     return sets
 
 
-def _cut_sets(
-    settings: ForgettableSetsSettings, counted: Mapping[str, CountedRows], full: Examples
-) -> list[ForgettableSet]:
+def _cut_sets(settings: ForgettableSetsSettings, counted: Mapping[str, CountedRows], full: Examples) -> list[RowSet]:
     """Reduce sets that recipes request to the size of another weak model's set, per seed (EACL 2021, footnote 2)."""
-    chosen = {rows for recipe in recipes_of(settings.evaluators).values() for rows in recipe.forgettable}
+    chosen = {rows for recipe in recipes_of(settings.evaluators).values() for rows in recipe.drawn}
     sets = []
     for one in sorted(chosen, key=lambda rows: (rows.weak_model, rows.set_name)):
         if one.as_many_as is not None and {one.weak_model, one.as_many_as} <= counted.keys():
             own, other = (counted[name].taken for name in (one.weak_model, one.as_many_as))
             for seed in settings.seeds:
                 drawn = cut_rows(own, other, full, [settings.seed, _AS_MANY, seed])
-                sets.append(ForgettableSet(one.weak_model, one.set_name, seed, drawn))
+                sets.append(RowSet(one.weak_model, one.set_name, seed, drawn))
     return sets
 
 
@@ -424,7 +420,7 @@ def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bo
     return np.sort(counted.row_ids[np.concatenate([np.empty(0, np.int64), *places])])
 
 
-def _set_table(made: ForgettableSet) -> pa.Table:
+def _set_table(made: RowSet) -> pa.Table:
     rows = len(made.row_ids)
     return pa.table(
         {
@@ -436,7 +432,7 @@ def _set_table(made: ForgettableSet) -> pa.Table:
     )
 
 
-def minorities_table(full: Examples, sets: Sequence[ForgettableSet], settings: MinoritiesSpec | None) -> pa.Table:
+def minorities_table(full: Examples, sets: Sequence[RowSet], settings: MinoritiesSpec | None) -> pa.Table:
     """Return, for all rows of `full` and for each set, means that show whether the rows include many minority examples.
 
     In the lines for all rows, `weak_model` and `name` are null. Word overlap and negations are included only if

@@ -284,8 +284,8 @@ def _check_models(spec: DatasetSpec, stage: Stage) -> None:
     """
     models: dict[str, BaseModel | None] = {"distance_encoder": spec.distance_encoder}
     for field_name, of_study in study_models(spec).items():
-        named = of_study if isinstance(of_study, Mapping) else {"": of_study}
-        models |= {f"{field_name}.{name}.model".replace("..", "."): one for name, one in named.items()}
+        by_name = of_study if isinstance(of_study, Mapping) else {"": of_study}
+        models |= {f"{field_name}.{name}.model".replace("..", "."): one for name, one in by_name.items()}
     for field_name in ("representations", "evaluators"):
         models |= {f"{field_name}.{name}": model for name, model in getattr(spec, field_name).items()}
     read = stage.settings.read_of(spec)

@@ -24,7 +24,8 @@ def with_studies(base: type[StrictSpec], place: str) -> type[StrictSpec]:
 
 def with_models() -> tuple[str, ...]:
     """Return the settings of studies that name models (see `CoreSpec.with_models`)."""
-    return tuple(name for block in parts("specs.settings", type) for name in block.with_models)
+    blocks = parts("specs.settings", type)
+    return tuple(name for block in blocks for name in getattr(block, "with_models"))  # noqa: B009 - of a `CoreSpec`
 
 
 def study_models(spec: StrictSpec) -> dict[str, StrictSpec | Mapping[str, StrictSpec | None] | None]:

@@ -146,14 +146,14 @@ def test_a_later_check_has_the_number_of_forgettable_rows(data: DataPreview, mad
     plan = _plan(SPEC, data, store)
     for name, weak_model in plan.weak_models.items():
         facts = results["forgettable_sets"].result.summary["models"][name]
-        assert not weak_model.assumed
+        assert not weak_model.assumption
         assert weak_model.taken == facts["taken"] > 0
         assert weak_model.set_rows["never_learnt"] == facts["never_learnt"]
     assert {cell["train_set"]: cell["train_rows"] for cell in _cells(results)} == {
         train_set.name: train_set.rows for train_set in plan.train_sets
     }
     empty = _plan(SPEC, data, ResultStore(store.root / "none"))
-    assert all(weak_model.assumed for weak_model in empty.weak_models.values())
+    assert all(weak_model.assumption for weak_model in empty.weak_models.values())
 
 
 def test_a_batch_that_depends_on_the_rows_is_that_of_the_whole_train_split(

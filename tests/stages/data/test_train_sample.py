@@ -34,7 +34,7 @@ from aflite_assets.stages.shared.published import (
 )
 from aflite_assets.stages.stage import Progress
 from aflite_assets.studies.sample.command_line.preview import SAMPLE_NOTE
-from aflite_assets.studies.sample.specs.settings import SampleSpec
+from aflite_assets.studies.sample.specs.settings import SampleSettings, SampleSpec
 from aflite_assets.studies.sample.stages.train_sample import draw_sample, read_sample_curve
 from tests.forked import forking_context
 from tests.small_datasets import template_pairs
@@ -74,7 +74,7 @@ def _points(result: PublishedResult) -> dict[str, str]:
 
 
 def _settings(**changes: Any) -> SampleSpec:
-    sample = _spec(sample=SAMPLE | changes).sample
+    sample = SampleSettings.of(_spec(sample=SAMPLE | changes)).sample
     assert sample is not None
     return sample
 
@@ -170,7 +170,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[ResultStore, Publish
 
 def test_the_sample_is_the_one_that_the_curve_chose(made: tuple[ResultStore, PublishedResult, list[str]]) -> None:
     store, result, logged = made
-    curve, sample = read_sample_curve(result), read_selection(result)
+    curve, sample = read_sample_curve(result), read_selection({"train_sample": result})
     assert curve is not None
     assert sample is not None
     train = load_examples(store.current("raw_dataset", "templates").path).in_split("train")
@@ -206,7 +206,7 @@ def test_without_a_sample_nothing_is_made_and_all_rows_pass(store: ResultStore) 
     assert result.summary == {"nothing_asked": True}
     assert result.manifest["files"] == {}
     assert logged == []
-    assert (read_selection(result), read_sample_curve(result)) == (None, None)
+    assert (read_selection({"train_sample": result}), read_sample_curve(result)) == (None, None)
     raw = load_examples(store.current("raw_dataset", "templates").path)
     assert selected_rows(raw, None) is raw
 
@@ -348,7 +348,7 @@ def walk(made: tuple[ResultStore, PublishedResult, list[str]]) -> dict[str, Publ
 
 
 def test_what_follows_takes_the_sample(walk: dict[str, PublishedResult]) -> None:
-    sample, warmup = read_selection(walk["train_sample"]), read_warmup_rows(walk["warmup_split"])
+    sample, warmup = read_selection({"train_sample": walk["train_sample"]}), read_warmup_rows(walk["warmup_split"])
     assert sample is not None
     assert set(warmup) < set(sample.rows)
     assert (len(warmup), walk["warmup_split"].summary["share"]) == (round(0.2 * len(sample.rows)), pytest.approx(0.2))
@@ -370,7 +370,7 @@ def test_what_follows_takes_the_sample(walk: dict[str, PublishedResult]) -> None
 def test_full_is_all_train_rows_that_were_not_spent(
     made: tuple[ResultStore, PublishedResult, list[str]], walk: dict[str, PublishedResult]
 ) -> None:
-    sample, warmup = read_selection(walk["train_sample"]), read_warmup_rows(walk["warmup_split"])
+    sample, warmup = read_selection({"train_sample": walk["train_sample"]}), read_warmup_rows(walk["warmup_split"])
     assert sample is not None
     cells = pq.read_table(walk["evaluator_models"].file("cells.parquet")).to_pylist()
     rows = {cell["train_set"]: cell["train_rows"] for cell in cells}
@@ -384,7 +384,7 @@ def test_full_is_all_train_rows_that_were_not_spent(
 
 
 def test_the_published_folder_says_which_rows_were_not_sampled(walk: dict[str, PublishedResult]) -> None:
-    sample = read_selection(walk["train_sample"])
+    sample = read_selection({"train_sample": walk["train_sample"]})
     assert sample is not None
     folder = walk["published_dataset"].path
     train = pq.read_table(folder / "data" / "full_tagged" / "train.parquet")

@@ -14,7 +14,7 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.evaluator_roles import second_phases
 from aflite_assets.stages.shared.published import read_row_sets
-from aflite_assets.studies.forgettables.specs.settings import ForgettablesSpec
+from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings, ForgettablesSpec
 from aflite_assets.studies.forgettables.stages.forgettable_sets import cut_rows, random_rows
 
 BAG = {"kind": "siamese_bag"}
@@ -48,7 +48,8 @@ def test_the_papers_preset_draws_them_of_any_class() -> None:
         "evaluators": {"linear": {"kind": "linear"}},
         "forgettables": {"bow": {"model": BAG}, "own": {"model": BAG, "random_rows": "by_class"}},
     }
-    ours, paper = (parse_spec(content | {"filter": settings}).forgettables for settings in ({}, {"preset": "paper"}))
+    specs = (parse_spec(content | {"filter": settings}) for settings in ({}, {"preset": "paper"}))
+    ours, paper = (ForgettablesSettings.of(spec).forgettables for spec in specs)
     assert [one.random_rows for one in ours.values()] == ["by_class", "by_class"]
     assert [one.random_rows for one in paper.values()] == ["any_class", "by_class"]
 

@@ -26,11 +26,13 @@ from aflite_assets.models.training.train import train_classifier
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.specs.models.settings import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.analysis.special_sets import read_forgettables
+from aflite_assets.stages.evaluation.analysis.stage import AnalysisSettings
+from aflite_assets.stages.evaluation.analysis.studied import StudyContext
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.published import RowSet, read_row_sets
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
 from aflite_assets.studies.forgettables.specs.settings import MinoritiesSpec
+from aflite_assets.studies.forgettables.stages.analysis import read_forgettables
 from aflite_assets.studies.forgettables.stages.forgettable_sets import (
     CountedRows,
     WeakTraining,
@@ -275,7 +277,8 @@ def test_sets_have_the_sizes_that_the_settings_ask_for(made: Made) -> None:
 def test_the_report_reads_how_each_row_was_learnt(made: Made) -> None:
     _, results, _ = made
     result, raw = results["forgettable_sets"], load_examples(results["raw_dataset"].path)
-    found = read_forgettables(result, results["evaluator_models"], (), {}, (), raw, None)
+    settings = AnalysisSettings.of(parse_spec({**SMALL, "minorities": None}))
+    found = read_forgettables(result, StudyContext(settings, results["evaluator_models"], (), {}, (), raw))
     assert [(one.weak_model, one.seed) for one in found.learnt] == [("bow", 0), ("own", 0)]
     ids = raw.in_split("train").row_ids
     for one in found.learnt:

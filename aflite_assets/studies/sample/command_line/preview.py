@@ -11,8 +11,8 @@ from aflite_assets.stages.shared.published import RowSelection, selected_rows
 from aflite_assets.stages.shared.sizes import CurveSizes, sample_misfits
 from aflite_assets.studies.sample.specs.settings import SampleSettings
 from aflite_assets.studies.sample.stages.train_sample import check_sample_model, draw_sample, sample_sizes
-from aflite_assets.text import count, percent
-from aflite_assets.wording import counted, listed
+from aflite_assets.text import count, listed, percent
+from aflite_assets.wording import counted
 
 SAMPLE_NOTE = "assuming that every size is tried; later numbers assume that the largest sample is chosen"
 

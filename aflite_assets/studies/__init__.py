@@ -5,13 +5,14 @@ of the core's packages, such as `stages`, and may import what these packages may
 a study: it asks `parts` for what the studies add at a place.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import TypeVar
+from types import FunctionType
+from typing import Any, TypeVar
 
 from aflite_assets.errors import StudyError
 
@@ -54,7 +55,7 @@ class Study:
 
 
 def _registered() -> Iterator[Study]:
-    yield from (Study(name, f"{__name__}.{name}") for name in ("sample", "forgettables"))
+    yield from (Study(name, f"{__name__}.{name}") for name in ("forgettables", "sample"))
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
         yield Study(entry.name, entry.value)
 
@@ -76,6 +77,11 @@ def parts(place: str, kind: type[_Part]) -> tuple[_Part, ...]:
         StudyError: a study's module cannot be imported, or its `PART` is not of `kind`.
     """
     return tuple(_checked(study, place, part, kind) for study, part in _parts(place))
+
+
+def functions(place: str) -> tuple[Callable[..., Any], ...]:
+    """Return the functions that studies add at a place, in the order of `STUDIES`. Raises StudyError like `parts`."""
+    return parts(place, FunctionType)
 
 
 def _checked(study: Study, place: str, part: object, kind: type[_Part]) -> _Part:

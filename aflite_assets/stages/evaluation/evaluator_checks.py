@@ -60,7 +60,7 @@ def check_evaluators(
 
     Evaluators that see only one text of a pair, or that were fine-tuned on challenge sets, need not be better than
     always predicting the largest class. The check `all_cells_done` covers all cells. All checks except `all_cells_done`
-    ignore cells that only the tables of forgettable rows show. The checks also ignore train sets that equal another
+    ignore cells that only the tables of studies show. The checks also ignore train sets that equal another
     train set.
 
     Raises:

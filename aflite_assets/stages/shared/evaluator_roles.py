@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from aflite_assets.analysis.inputs.forgettables import SecondPhase
 from aflite_assets.analysis.inputs.records import Cell, FineTuned
+from aflite_assets.analysis.inputs.weak_models import SecondPhase
 from aflite_assets.specs.models.fine_tuning import FineTunedSpec
 from aflite_assets.specs.models.kinds import EvaluatorSpec, OneStageSpec
 from aflite_assets.specs.recipes import recipes_of

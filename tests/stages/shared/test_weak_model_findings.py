@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
+from aflite_assets.analysis.inputs.weak_models import WeakModelFacts
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
 from aflite_assets.studies.forgettables.stages.weak_model_findings import CHECKS, check_weak_models, findings

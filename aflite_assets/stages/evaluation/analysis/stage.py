@@ -6,8 +6,7 @@ from itertools import chain
 import pyarrow as pa
 
 from aflite_assets.analysis.analysis import Analysis, analyse, write_analysis, write_evidence
-from aflite_assets.analysis.inputs.learning_curve import SampleCurve
-from aflite_assets.analysis.inputs.records import NO_FORGETTABLES, BenchmarkData, Forgettables
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rows.table import write_predictions, write_row_tables
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.data.raw_table.storage import load_examples
@@ -145,7 +144,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, selection=selection
     )
     context = StudyContext(settings, models, cells, phases, by_row, raw)
-    records = [read(results[stage], context) for stage, read in study_readers().items()]
+    studies = {stage: read(results[stage], context) for stage, read in study_readers().items()}
     statistics = report_inputs.read_evidence(evidence, source.named), answer_tables(models, tests.answers)
     information = rows.row_information(models, full.in_split("train"), by_row, left_out={*fine_tuned, *phases})
     return BenchmarkData(
@@ -170,7 +169,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         evidence=(*chain(*statistics), *rows.information_tables(information, by_row, filtered)),
         row_information=pa.concat_tables(information.values()) if information else None,
         source=source,
-        forgettables=next((one for one in records if isinstance(one, Forgettables)), NO_FORGETTABLES),
+        studies=studies,
         leanings=special_sets.read_leanings(inputs.leaning_sets, cells, tests.asked, source.named),
         scan=read_scan(inputs.cue_scan),
         data_maps=rows.data_maps(models, raw, filtered),
@@ -185,7 +184,6 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         fine_tuned=fine_tuned,
         partial_inputs=evaluator_roles.partial_inputs(evaluators) if "text_pair" in raw.table.column_names else (),
         warmup_curves=published.read_learning_curves(inputs.warmup_split),
-        sample_curve=next((one for one in records if isinstance(one, SampleCurve)), None),
         similarities=report_inputs.read_similarities(evidence),
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
         primary=None if report.primary is None else (report.primary.evaluator, report.primary.test_set),

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from aflite_assets.analysis.inputs.forgettables import SecondPhase
 from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.inputs.weak_models import SecondPhase
 from aflite_assets.data.examples import Examples
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import StageSettings

@@ -8,10 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs import forgettables as weak
-from aflite_assets.analysis.inputs import records as inputs
-from aflite_assets.analysis.inputs.forgettables import Agreement, LearntRows, Threshold
-from aflite_assets.analysis.inputs.records import Cell, Forgettables, TestSet
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.inputs.weak_models import WeakModelFacts
 from aflite_assets.diagnostics.evidence.minorities import measure_rows
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.evaluation.analysis.rows import class_probability
@@ -20,6 +18,13 @@ from aflite_assets.stages.evaluation.analysis.studied import StudyContext, Study
 from aflite_assets.stages.shared.evaluator_roles import is_apart
 from aflite_assets.stages.shared.published import read_row_sets
 from aflite_assets.stages.stage import StageSettings
+from aflite_assets.studies.forgettables.analysis.records import (
+    Agreement,
+    Forgettables,
+    LearntRows,
+    Threshold,
+    threshold_curve,
+)
 from aflite_assets.studies.forgettables.specs.settings import MinoritiesSpec
 from aflite_assets.studies.forgettables.stages.forgettable_sets import FORGETTABLE_ROWS, MINORITIES
 
@@ -39,7 +44,7 @@ def read_forgettables(result: PublishedResult, context: StudyContext) -> Forgett
     summary, phases, raw = result.summary, context.phases, context.raw
     minorities = _Settings.of(context.settings).minorities
     if summary.get("nothing_asked"):
-        return inputs.NO_FORGETTABLES
+        return Forgettables()
     shown = {phase.start for phase in phases.values()}
     shown |= {cell.evaluator for cell in context.cells if _is_forgettable(cell.train_set)}
     kept = [c for c in context.cells if is_apart(c, phases) or (c.train_set == "full" and c.evaluator in shown)]
@@ -49,7 +54,7 @@ def read_forgettables(result: PublishedResult, context: StudyContext) -> Forgett
         [one for one in context.tested if not one.challenge and one.unit == "row"] if minorities is not None else []
     )
     return Forgettables(
-        models={name: weak.WeakModelFacts(**facts) for name, facts in summary["models"].items()},
+        models={name: WeakModelFacts(**facts) for name, facts in summary["models"].items()},
         failed=summary["failed"],
         agreement=tuple(_agreement(*pair) for pair in combinations(learnt, 2)),
         minorities=pq.read_table(result.file(MINORITIES)) if trained else pa.table({}),
@@ -87,7 +92,7 @@ def threshold_curves(
             by_seed = [_accuracies(one, test_set.labels == own_class) for one in read if one is not None]
             if by_seed:
                 mean, name = np.mean(by_seed, axis=0), label_names[dataset_class]
-                yield from weak.threshold_curve(evaluator, test_set.name, name, THRESHOLDS, mean, len(by_seed))
+                yield from threshold_curve(evaluator, test_set.name, name, THRESHOLDS, mean, len(by_seed))
 
 
 def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
+from aflite_assets.analysis.inputs.weak_models import WeakModelFacts
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.minorities import attribute_shares, group_means, measure_rows

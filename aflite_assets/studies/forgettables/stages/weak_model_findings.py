@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
+from aflite_assets.analysis.inputs.weak_models import WeakModelFacts
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import StageChecks

@@ -4,12 +4,12 @@ from dataclasses import asdict
 
 import dagster as dg
 
-from aflite_assets.analysis.inputs.learning_curve import sample_points
 from aflite_assets.assets.common import found_checks, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
-from aflite_assets.reports.learning_curves import sample_text
+from aflite_assets.studies.sample.analysis.curve import sample_points
+from aflite_assets.studies.sample.reports.sentences import sample_text
 from aflite_assets.studies.sample.stages.train_sample import read_sample_curve
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def pictures(result: PublishedResult) -> "dict[str, Picture]":
     """Return "sample_curve" if a sample was requested."""
-    from aflite_assets.analysis.inputs.learning_curve import sample_points
-    from aflite_assets.reports.figures.filtering_figures import sample_picture
+    from aflite_assets.studies.sample.analysis.curve import sample_points
+    from aflite_assets.studies.sample.reports.figures import sample_picture
 
     points = sample_points(read_sample_curve(result))
     return {"sample_curve": sample_picture(points)} if points else {}

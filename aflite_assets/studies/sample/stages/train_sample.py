@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.learning_curve import SampleCurve, sample_points
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.columns import content_digests
@@ -20,7 +19,6 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.data_checks.all_checks import blocking_findings
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
-from aflite_assets.reports.learning_curves import sample_cautions, sample_text
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
@@ -43,6 +41,8 @@ from aflite_assets.stages.shared.sizes import (
 )
 from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
+from aflite_assets.studies.sample.analysis.curve import SampleCurve, sample_points
+from aflite_assets.studies.sample.reports.sentences import sample_cautions, sample_text
 from aflite_assets.studies.sample.specs.settings import SampleSettings, SampleSpec
 
 _STREAM = 13

@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.forgettables import THRESHOLDS
-from aflite_assets.analysis.inputs.forgettables import SecondPhase, Threshold, WeakModelFacts
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, OVERLAP, Accuracy
+from aflite_assets.analysis.inputs.weak_models import SecondPhase, WeakModelFacts
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import GREY, Picture
+from aflite_assets.studies.forgettables.analysis.accuracies import OVERLAP
+from aflite_assets.studies.forgettables.analysis.analysis import THRESHOLDS
+from aflite_assets.studies.forgettables.analysis.records import Threshold
 from aflite_assets.text import listed, one_line, percent, short
 from aflite_assets.wording import counted
 
 _EVENTS = ("0", "1", "2", "3", "never_learnt")
-
-KINDS = ("forgetting_events", "second_phases", "categories.", "loss_ranked.", "thresholds.")
-"""Prefixes of the names of the pictures."""
 
 
 def forgettable_pictures(analysis: Analysis) -> dict[str, Picture]:
@@ -209,3 +208,6 @@ def _thresholds(thresholds: Sequence[Threshold], test_set: str) -> Picture:
     axes.set_title(test_set, fontsize=12)
     alt = f"Accuracy on {test_set} by the {threshold_on}, mean of {counted(thresholds[0].seeds, 'seed')}; highest: "
     return drawing.picture(figure, alt + listed(said), legend=axes, ncols=2)
+
+
+PART = forgettable_pictures

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from aflite_assets.analysis.inputs.forgettables import Agreement, Threshold
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.intervals import upper_quantile, wilson_interval
 from aflite_assets.analysis.scores.accuracy import finished_rows
 from aflite_assets.analysis.tidy import TidyTable, record_of
+from aflite_assets.studies.forgettables.analysis.records import Agreement, Forgettables, Threshold
 
 
 @dataclass(frozen=True)
@@ -111,25 +111,25 @@ PHASE_AVERAGES = TidyTable("phase_averages", PhaseAverage)
 
 def weak_models(data: BenchmarkData) -> Iterator[WeakModel]:
     """Return one record per trained weak model."""
-    return (record_of(WeakModel, one, weak_model=name) for name, one in data.forgettables.models.items())
+    return (record_of(WeakModel, one, weak_model=name) for name, one in Forgettables.of(data).models.items())
 
 
 def weak_model_accuracies(data: BenchmarkData) -> Iterator[WeakModelAccuracy]:
     """Return one record per weak model and split."""
-    models = data.forgettables.models.items()
+    models = Forgettables.of(data).models.items()
     return (WeakModelAccuracy(name, *accuracy) for name, one in models for accuracy in one.accuracy.items())
 
 
 def forgettable_classes(data: BenchmarkData) -> Iterator[ForgettableClass]:
     """Yield one record per weak model and class, with classes in the dataset's order."""
-    for (name, one), label in product(data.forgettables.models.items(), data.label_names):
+    for (name, one), label in product(Forgettables.of(data).models.items(), data.label_names):
         if label in one.by_class:
             yield ForgettableClass(name, label, **one.by_class[label])
 
 
 def forgetting_events(data: BenchmarkData) -> Iterator[ForgettingEvents]:
     """Yield one record per weak model and number of forgetting events. Rows that were never learnt come last."""
-    models = data.forgettables.models
+    models = Forgettables.of(data).models
     numbers = dict.fromkeys(name for one in models.values() for name in one.events if name != "never_learnt")
     for model, one in models.items():
         for name in (*numbers, "never_learnt"):
@@ -142,7 +142,7 @@ def minorities(data: BenchmarkData) -> Iterator[Minority]:
 
     Of the random sets, only the set drawn for the first seed is used.
     """
-    forgettables = data.forgettables
+    forgettables = Forgettables.of(data)
     sets = {None: "all", "random": "random", "forgettable": "forgettable", "never_learnt": "never learnt"}
     found: dict[tuple[str, str, str, str], Minority] = {}
     for line in forgettables.minorities.to_pylist() if forgettables.models else ():
@@ -173,7 +173,7 @@ def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:
 
     At least one natural test set and one challenge set are required.
     """
-    forgettables = data.forgettables
+    forgettables = Forgettables.of(data)
     kinds = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]
     for name in (*forgettables.starts, *forgettables.phases):
         cells = forgettables.cells_of(name)
@@ -184,3 +184,15 @@ def phase_averages(data: BenchmarkData) -> Iterator[PhaseAverage]:
         if by_seed:
             deviation = float(np.std(by_seed, ddof=1)) if len(by_seed) > 1 else None
             yield PhaseAverage(name, float(np.mean(by_seed)), deviation)
+
+
+PART = (
+    (WEAK_MODELS, weak_models),
+    (WEAK_MODEL_ACCURACIES, weak_model_accuracies),
+    (FORGETTABLE_CLASSES, forgettable_classes),
+    (EVENTS, forgetting_events),
+    (AGREEMENT, lambda data: Forgettables.of(data).agreement if Forgettables.of(data).models else ()),
+    (MINORITIES, minorities),
+    (THRESHOLDS, lambda data: Forgettables.of(data).thresholds),
+    (PHASE_AVERAGES, phase_averages),
+)

@@ -5,12 +5,13 @@ paper.
 from collections.abc import Iterable
 from itertools import zip_longest
 
-from aflite_assets.analysis import forgettables
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, OVERLAP, Accuracy
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.reports.tables import cells
-from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
+from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, declared, having
+from aflite_assets.studies.forgettables.analysis import analysis as forgettables
+from aflite_assets.studies.forgettables.analysis.accuracies import OVERLAP
 from aflite_assets.text import count, percent
 
 
@@ -218,3 +219,11 @@ ALONE = TableSpec(
     row_order=_alone_order,
     caption="There are as many random rows.",
 )
+
+
+PART = {
+    "forgettables": declared(*OF_WEAK_MODELS),
+    "two_phase": declared(TWO_PHASE, TWO_PHASE_DIFFERENCES),
+    "by_overlap": declared(BY_OVERLAP),
+    "forgettables_alone": declared(ALONE),
+}

@@ -34,6 +34,7 @@ from aflite_assets.reports.figures.drawing import (
 from aflite_assets.reports.figures.example_rows import thumbnail_uri
 from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
 from aflite_assets.studies.sample.analysis.curve import SampleCurve, sample_points
+from aflite_assets.studies.sample.reports.figures import sample_picture
 from tests.page_details import details_of
 from tests.planted_reports import rendered_page, report_document, report_inputs
 

@@ -8,7 +8,7 @@ from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData, RankingOverlap
 from aflite_assets.reports.sentences import comparisons
 from aflite_assets.studies.forgettables.analysis.records import Forgettables
-from aflite_assets.studies.forgettables.reports import sentences
+from aflite_assets.studies.forgettables.reports import lines
 from tests.planted_comparisons import KEPT_BY, OTHER, PAIR, PHASES, ranked_cells
 
 
@@ -21,7 +21,7 @@ def ranking_sentences(data: BenchmarkData) -> tuple[str, ...]:
 
 
 def second_phase_line(data: BenchmarkData) -> str | None:
-    return sentences.second_phase_line(analyse(data))
+    return lines.second_phase_line(analyse(data))
 
 
 def test_a_line_counts_in_how_many_comparisons_each_ranking_is_better(

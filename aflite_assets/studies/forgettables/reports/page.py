@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.page.study import StudySection, Tables
-from aflite_assets.studies.forgettables.reports.sentences import forgotten_line, second_phase_line
+from aflite_assets.studies.forgettables.reports.lines import forgotten_line, second_phase_line
 from aflite_assets.studies.forgettables.reports.tables import PART as TABLES
 
 _KINDS = ("second_phases", "categories.", "loss_ranked.", "thresholds.")

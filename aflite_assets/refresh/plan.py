@@ -21,9 +21,9 @@ from aflite_assets.results.damage import manifest_damage
 from aflite_assets.results.file_hashes import FileHashes
 from aflite_assets.results.store import DAMAGED
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.studies import study_models
 from aflite_assets.specs.registry import Registry
 from aflite_assets.specs.sources import HubSource
-from aflite_assets.specs.studies import study_models
 from aflite_assets.stages.data.cue_scan import CUE_SCAN, refuse_artefact
 from aflite_assets.stages.pipeline import STAGES, next_attempt, stage_key, waits_for_scan
 from aflite_assets.stages.shared.content_hashes import MISSING, FieldContents, is_hub_id, named_models

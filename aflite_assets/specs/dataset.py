@@ -10,13 +10,13 @@ from pydantic import Field, model_validator
 from aflite_assets.specs.core import CoreSpec, PlantedValues
 from aflite_assets.specs.filter import compared_name
 from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.models.studies import with_studies
 from aflite_assets.specs.paper_preset import with_paper_preset
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.scan_settings import ScanSpec
 from aflite_assets.specs.sources import CHOICE_FORMATS
-from aflite_assets.specs.studies import with_studies
 from aflite_assets.wording import did_you_mean
 
 LONGEST_SET_NAME = 64

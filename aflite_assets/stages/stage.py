@@ -5,9 +5,9 @@ Each stage is defined in a module of its name. `pipeline` lists the stages in or
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Generic, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
 from aflite_assets.analysis.filtering import IterationRow
@@ -18,7 +18,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.core import CoreSpec
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.studies import parts
+from aflite_assets.studies import parts, with_fields
 from aflite_assets.tracking import TrackedRun
 
 if TYPE_CHECKING:
@@ -119,11 +119,8 @@ def with_study_settings(stage: str) -> Callable[[type[_Settings]], type[_Setting
     """Return a decorator that adds to a stage's settings the fields that studies declare in `CoreSpec.read_by`."""
 
     def decorate(settings: type[_Settings]) -> type[_Settings]:
-        added = [name for block in parts("specs.settings", type) for name in _read_by(block).get(stage, ())]
-        declared: dict[str, Any] = {name: (DatasetSpec.model_fields[name].annotation, ...) for name in added}
-        made = create_model(settings.__name__, __base__=settings, __module__=settings.__module__, **declared)
-        made.__doc__ = settings.__doc__
-        return made
+        names = (name for block in parts("specs.settings", type) for name in _read_by(block).get(stage, ()))
+        return with_fields(settings, {name: DatasetSpec.model_fields[name].annotation for name in names})
 
     return decorate
 

@@ -1,4 +1,4 @@
-"""What a study adds to the preview of a run."""
+"""Parts of the preview of a run that studies add."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from aflite_assets.specs.models.settings import CoreStage, Name, StrictSpec
-from aflite_assets.specs.studies import with_studies
+from aflite_assets.specs.models.studies import with_studies
 
 if TYPE_CHECKING:  # which studies are installed is known at run time alone
     _WithStudies = CoreStage

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from aflite_assets.specs.studies import with_models
+from aflite_assets.specs.models.studies import with_models
 
 _Change = Callable[[object], object]
 

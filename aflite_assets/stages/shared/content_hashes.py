@@ -17,8 +17,8 @@ from aflite_assets.results.file_hashes import FileHashes, HashedFile, check_unch
 from aflite_assets.specs.core import AnnotationsSpec, ChallengeSpec
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import INSTALLED
+from aflite_assets.specs.models.studies import study_models, with_models
 from aflite_assets.specs.sources import hub_of
-from aflite_assets.specs.studies import study_models, with_models
 
 MISSING = {"missing": 1}
 """Content hash of an optional challenge set or annotation file that does not exist."""

@@ -32,13 +32,8 @@ from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.published import RowSet, read_row_sets
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
 from aflite_assets.studies.forgettables.specs.settings import MinoritiesSpec
+from aflite_assets.studies.forgettables.stages import forgettable_sets as stage
 from aflite_assets.studies.forgettables.stages.analysis import read_forgettables
-from aflite_assets.studies.forgettables.stages.forgettable_sets import (
-    CountedRows,
-    WeakTraining,
-    count_rows,
-    minorities_table,
-)
 
 CPU = DeviceSettings(device="cpu")
 BAG = SiameseBagSpec(kind="siamese_bag", epochs=5, batch_size=4)
@@ -133,14 +128,14 @@ def test_the_trainer_records_what_a_model_was_scripted_to_forget(tmp_path: Path,
     assert (counted.row_ids - 10)[counted.forgetting.forgettable].tolist() == [1, 2, 6, 7]
 
 
-def _counted(folder: Path, dynamics: pa.Table, full: Examples, *, balance: bool = False) -> CountedRows:
+def _counted(folder: Path, dynamics: pa.Table, full: Examples, *, balance: bool = False) -> stage.CountedRows:
     def write(draft: Draft) -> Mapping[str, Any]:
         pq.write_table(dynamics, draft.path / "dynamics.parquet")
         return {}
 
     key = ResultKey("1", {"balance": balance}, {})
     part = ResultStore(folder).get_or_create_part("forgettable_sets", "tiny", key, write).result
-    return count_rows(WeakTraining("bow", None, BAG, 0), part, full, balance=balance, seed=3)
+    return stage.count_rows(stage.WeakTraining("bow", None, BAG, 0), part, full, balance=balance, seed=3)
 
 
 def _dynamics(row_ids: np.ndarray) -> pa.Table:
@@ -282,8 +277,8 @@ def test_the_report_reads_how_each_row_was_learnt(made: Made) -> None:
     assert [(one.weak_model, one.seed) for one in found.learnt] == [("bow", 0), ("own", 0)]
     ids = raw.in_split("train").row_ids
     for one in found.learnt:
-        lines = {line["row_id"]: line for line in pq.read_table(result.file("rows.parquet")).to_pylist()
-                 if line["weak_model"] == one.weak_model}  # fmt: skip
+        table = pq.read_table(result.file("rows.parquet")).filter(pc.field("weak_model") == one.weak_model)
+        lines = {line["row_id"]: line for line in table.to_pylist()}
         counted = {row["row_id"]: row for row in one.counts.to_pylist()}
         assert set(counted) == set(lines) <= set(ids.tolist())
         assert one.sets is not None
@@ -318,12 +313,11 @@ def test_minorities_are_measured_in_every_set(made: Made) -> None:
 
 
 def test_a_class_that_the_dataset_lacks_is_refused(made: Made) -> None:
-    _, results, _ = made
-    full = load_examples(results["raw_dataset"].path)
+    full = load_examples(made[1]["raw_dataset"].path)
     with pytest.raises(
         DataError, match=r"`minorities.positive` is 'yes', which is not a class of the dataset; name one of \["
     ):
-        minorities_table(full, [], MinoritiesSpec(positive="yes", negative="contradiction"))
+        stage.minorities_table(full, [], MinoritiesSpec(positive="yes", negative="contradiction"))
 
 
 def test_balanced_sets_have_as_many_rows_of_each_class(made: Made) -> None:

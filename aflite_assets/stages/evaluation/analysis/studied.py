@@ -1,4 +1,4 @@
-"""What studies read of their results for the report; the records are the inputs of their numbers."""
+"""Reading the results of studies for the report; the records are the inputs of the studies' numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from aflite_assets.studies import parts
 
 @dataclass(frozen=True)
 class StudyContext:
-    """What a study may read besides its own result: the settings of `analysis`, and records of the core.
+    """Inputs of a study besides its own result: the settings of `analysis`, and records of the core.
 
     `models`: the result of `evaluator_models`. `cells`: all cells of the grid. `phases`: evaluators with a second
     phase. `tested`: all test sets by row.

@@ -93,7 +93,7 @@ def test_its_asset_stands_beside_the_others(made: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "change", "message"),
     [
-        ("tiny_stud", {}, "the study 'tiny' cannot be loaded from tiny_stud.specs.settings (ModuleNotFoundError: "),
+        ("tiny_stud", {}, "the study 'tiny' cannot be loaded from tiny_stud.specs.fine_tuning (ModuleNotFoundError: "),
         (
             "tiny_study",
             {"specs/settings.py": "PART = 3"},

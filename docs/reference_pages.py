@@ -101,7 +101,8 @@ def commands_page() -> str:
         "\n".join(f"- [`aflite {name}`](#aflite-{name}): {said}" for name, said in helped.items()),
     ]
     for name, command in commands.choices.items():
-        parts += [f"## `aflite {name}`", f"{helped.get(name, '').capitalize()}.", f"```text\n{_help(command)}\n```"]
+        summary = helped.get(name, "")
+        parts += [f"## `aflite {name}`", f"{summary[:1].upper()}{summary[1:]}.", f"```text\n{_help(command)}\n```"]
     return "\n\n".join(parts) + "\n"
 
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from aflite_assets.algorithm.inputs import check_inputs, check_run
 from aflite_assets.algorithm.partitions import Purpose, fill_in_order, generator
-from aflite_assets.algorithm.records import ChanceScores, Scores
-from aflite_assets.algorithm.scoring import score_rows
+from aflite_assets.algorithm.records import ChanceScores
+from aflite_assets.algorithm.scoring import score_permutations
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.errors import InvalidInputError
 
@@ -84,24 +84,20 @@ def score_permuted(
     matrix, own, classes = inputs.features[chosen], inputs.labels[chosen], inputs.classes
     own_groups = None if inputs.groups is None else inputs.groups[chosen]
     given: dict[str, Any] = {"settings": small, "groups": own_groups, "device": device, "memory_limit": memory_limit}
-    made = [_permuted_pass(matrix, permute_labels(own, own_groups, rng), rng, **given) for _ in range(passes)]
+    drawn = [(permute_labels(own, own_groups, rng), int(rng.integers(2**63))) for _ in range(passes)]
+    permuted = [labels for labels, _ in drawn]
+    scores = score_permutations(matrix, permuted, seeds=[pass_seed for _, pass_seed in drawn], **given)
+    made = list(zip(permuted, scores, strict=True))
     probabilities = [
         class_means(p, labels, classes) for labels, one in made if (p := one.label_probability) is not None
     ]
     return ChanceScores(
-        np.array([one.representation_bias for _, one in made]),
+        np.array([one.representation_bias for one in scores]),
         np.stack([class_means(one.predictability, labels, classes) for labels, one in made]),
         len(chosen),
-        float(np.mean([share_moved(own, labels) for labels, _ in made])),
+        float(np.mean([share_moved(own, labels) for labels in permuted])),
         np.stack(probabilities) if probabilities else None,
     )
-
-
-def _permuted_pass(
-    features: np.ndarray, labels: np.ndarray, rng: np.random.Generator, **given: Any
-) -> tuple[np.ndarray, Scores]:
-    """Return the permuted labels and the scores of one pass."""
-    return labels, score_rows(features, labels, seed=int(rng.integers(2**63)), **given)
 
 
 def _of_share(settings: FilterSettings, share: float) -> FilterSettings:

@@ -75,6 +75,35 @@ def score_rows(
         return _scores(inputs, engine.tally(subsets, **given).tally)
 
 
+def score_permutations(
+    features: ArrayLike,
+    permuted: Sequence[np.ndarray],
+    *,
+    settings: FilterSettings,
+    seeds: Sequence[int],
+    groups: ArrayLike | None,
+    device: str,
+    memory_limit: int,
+) -> list[Scores]:
+    """Return the scores of `score_rows` for each label vector in `permuted` with its seed. In small jobs, the
+    classifiers of several label vectors are fitted together.
+
+    The label vectors must be permutations of each other. The other arguments are as in `score_rows`.
+    """
+    from aflite_assets.algorithm.linear.engine import LinearEngine, is_exact  # loads torch
+
+    given: dict[str, Any] = {"settings": settings, "device": device, "memory_limit": memory_limit}
+    inputs = check_inputs(features, permuted[0], groups=groups, score_only=None, memory_limit=memory_limit)
+    if not is_exact(inputs, settings, device):
+        pairs = zip(permuted, seeds, strict=True)
+        return [score_rows(features, labels, seed=seed, groups=groups, **given) for labels, seed in pairs]
+    check_train_size(inputs, settings)
+    subsets, pool = [_first_partitions(inputs, settings, seed) for seed in seeds], np.arange(len(inputs.labels))
+    with LinearEngine(inputs, seed=seeds[0], pool=pool, **given) as engine:
+        tallies = engine.tally_permuted(permuted, subsets, pool=pool)
+    return [_scores(inputs, tally) for tally in tallies]
+
+
 def _scores(inputs: Inputs, tally: Tally) -> Scores:
     return Scores(
         predictability=tally.scores.astype(np.float32),

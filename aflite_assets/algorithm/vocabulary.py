@@ -11,7 +11,7 @@ have N units and V distinct words, and let `rows_with(w)` be the number of units
 of the pool:
 
 - u(r), its *own words*: the number of words that no other unit contains. Removing r lowers V / N by (N u(r) - V) / (N
-  (N - 1)). Sorting units by u is therefore the same as sorting them by the decrease of V / N.
+  (N - 1)). Units sorted by u are therefore also sorted by how much V / N falls when the unit is removed.
 - phi(r), its *share of the vocabulary*: the sum of 1 / rows_with(w) over the words of r, which is the Shapley value of
   r. The shares of all units sum to V.
 """

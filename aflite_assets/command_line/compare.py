@@ -2,11 +2,13 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aflite_assets.command_line.specs_by_name import is_listed_name
 from aflite_assets.command_line.terminal import escaped, indented, table, write_lines
 from aflite_assets.errors import StoreError
 from aflite_assets.results.opening import open_store
@@ -22,7 +24,7 @@ _REPORT, _ANALYSIS = "benchmark_report", "analysis"
 _DESCRIPTION = """\
 Compares two results: significant differences in accuracy, rows that only one of the two filters removed, and
 differences in settings and data. A and B are datasets, or folders of published reports. If only A is given, the last
-two results of the dataset are compared.
+two results of the dataset are compared. A dataset comes before a folder of the same name, which is given as ./NAME.
 """
 
 
@@ -60,6 +62,8 @@ def _compare(options: argparse.Namespace) -> None:
 def result_named(name: str, store: ResultStore) -> PublishedResult:
     """Return the result of the stage `analysis` for a dataset (by name) or for a report (by folder).
 
+    A dataset comes before a folder of the same name, which is given as `./NAME`.
+
     Raises:
         SpecError: no dataset has the name `name`.
         StoreError: the dataset has no result of `analysis`, or the folder is not a published report with a stored
@@ -67,7 +71,8 @@ def result_named(name: str, store: ResultStore) -> PublishedResult:
     """
     from aflite_assets.specs.registry import load_registry
 
-    if len(Path(name).parts) > 1 or Path(name).is_dir():
+    is_known = name in store.datasets() or is_listed_name(name)
+    if os.sep in name or (Path(name).is_dir() and not is_known):
         return _of_folder(Path(name).absolute())
     if name not in store.datasets():
         name = load_registry()[name].name

@@ -1,5 +1,6 @@
 """Lookup of the dataset that a command's argument names, by YAML file or by the name of a registered dataset."""
 
+import os
 from pathlib import Path
 
 from aflite_assets.errors import SpecError
@@ -50,6 +51,20 @@ def _check_is_here(path: Path) -> None:
         )
 
 
+def is_listed_name(name: str) -> bool:
+    """Return True if `name` is the name of a listed dataset, even if a folder or file of the same name exists.
+
+    A path of the same name is given as `./NAME`.
+    """
+    from aflite_assets.specs.registry import load_registry
+
+    if os.sep in name or Path(name).suffix:
+        return False
+    registry = load_registry()
+    return name in registry.specs or name in {path.stem for path in registry.failures}
+
+
 def _is_file(name: str) -> bool:
     path = Path(name)
-    return path.exists() or path.suffix in (".yaml", ".yml") or len(path.parts) > 1
+    is_path = os.sep in name or path.suffix in (".yaml", ".yml")
+    return is_path or (path.is_file() and not is_listed_name(name))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aflite_assets.scan.columns import listed_cues
-from aflite_assets.scan.cues import Cue, ScanFacts, ScanResult
+from aflite_assets.scan.cues import Cue, ScanFacts, ScanResult, same_cue
 
 Change = Literal["gone", "weaker", "still there", "new"]
 """Change of a cue in the copy. A cue is "weaker" if less than half of its gain over chance is left."""
@@ -37,13 +37,12 @@ class ComparedCue:
 def compare_scans(before: ScanResult, after: ScanResult, chosen: Sequence[Cue]) -> list[ComparedCue]:
     """Return the chosen cues, then the other cues of the original, then the new cues of the copy.
 
-    Two cues of one class are the same if they have the same properties, or a property that nearly the same rows have.
-    Ranges are ignored. If there are two classes, a range and its negation count as the same cue.
+    `same_cue` decides whether two cues are the same.
     """
     numbers = {cue.number for cue in chosen}
     ordered = [*chosen, *(cue for cue in before.cues if cue.number not in numbers)]
     any_class = len(before.classes) == 2
-    pairs = [(cue, _same(cue, after.cues, any_class=any_class)) for cue in ordered]
+    pairs = [(cue, same_cue(cue, after.cues, any_class=any_class)) for cue in ordered]
     known = {match.number for _, match in pairs if match is not None}
     compared = [ComparedCue(cue, match, _change(cue, match), cue.number in numbers) for cue, match in pairs]
     new = [cue for cue in after.cues if cue.number not in known and cue.explained_by is None]
@@ -62,16 +61,6 @@ def left_artefacts(after: ScanFacts) -> list[Cue]:
     Artefacts that a stronger cue explains are left out.
     """
     return [cue for cue in listed_cues(after) if cue.is_artefact]
-
-
-def _same(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:
-    matches = [other for other in others if (any_class or other.label == cue.label) and _shares_properties(cue, other)]
-    return max(matches, key=lambda other: (other.label == cue.label, other.balanced), default=None)
-
-
-def _shares_properties(cue: Cue, other: Cue) -> bool:
-    own = [set(cue.properties), *({one} for one in cue.same_properties)]
-    return any(properties in own for properties in (set(other.properties), *({one} for one in other.same_properties)))
 
 
 def _change(cue: Cue, after: Cue | None) -> Change:

@@ -100,6 +100,25 @@ class Cue:
         """The kinds of the properties that make up the cue."""
         return frozenset(one.kind for one in self.properties) or frozenset({self.kind})
 
+    def shares_properties(self, other: "Cue") -> bool:
+        """Return True if both cues have the same properties, or a property that nearly the same rows have.
+
+        Ranges are ignored. Cues without known properties are compared by name.
+        """
+        if not self.properties or not other.properties:
+            return self.name == other.name
+        own = [set(self.properties), *({one} for one in self.same_properties)]
+        return any(each in own for each in (set(other.properties), *({one} for one in other.same_properties)))
+
+
+def same_cue(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:
+    """Return the cue of another scan that is the same cue, perhaps with another range, or None.
+
+    `any_class`: whether the classes may differ. If there are two classes, a range and its negation are the same cue.
+    """
+    matches = [other for other in others if (any_class or other.label == cue.label) and cue.shares_properties(other)]
+    return max(matches, key=lambda other: (other.label == cue.label, other.balanced), default=None)
+
 
 @dataclass(frozen=True)
 class ClassSize:

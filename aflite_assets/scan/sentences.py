@@ -6,6 +6,7 @@ from aflite_assets.diagnostics.properties.artefacts import CONVERSION
 from aflite_assets.scan.blind.records import OVERLAP, BlindRule, BlindScores
 from aflite_assets.scan.columns import COLUMN_KINDS, CueLine, columns_of, cue_lines, listed_cues
 from aflite_assets.scan.cues import Cue, ScanFacts
+from aflite_assets.scan.rules import PAIR_GAIN
 from aflite_assets.wording import counted
 
 _CHANCE = "in balanced accuracy, where chance is 50 %"
@@ -142,6 +143,7 @@ _KINDS = {
     "copies": "near copies",
     "date": "dates",
     "file format": "file formats",
+    "habit": "habits of writing",
     "identifier": "ids",
     "image": "image content",
     "length": "lengths",
@@ -168,10 +170,21 @@ def _them(cues: list[Cue]) -> str:
 
 
 def _counted(cues: Sequence[Cue], noun: str, more: str = "") -> str:
-    strongest = cues[0]  # cues are in the scan's order, the strongest first
-    which = "" if len(cues) == 1 else "the strongest: "
-    verb = "tells" if len(cues) == 1 else "tell"
+    strongest = _named_first(cues)
+    which = "the strongest: " if strongest is cues[0] else "the strongest single property: "
+    verb, which = ("tells", "") if len(cues) == 1 else ("tell", which)
     return f"{counted(len(cues), noun)} that {verb} the label{more} ({which}{_described(strongest)})"
+
+
+def _named_first(cues: Sequence[Cue]) -> Cue:
+    """Return the cue that a headline names: the strongest cue, or a single property that is nearly as strong as a pair.
+
+    A pair of properties is a cue only if it is 5 points better than each of its properties. A single property that is
+    within these 5 points of the strongest cue is easier to check than a pair, so it is named first.
+    """
+    strongest = cues[0]  # cues are in the scan's order, the strongest first
+    least = round(strongest.balanced - PAIR_GAIN / 2, 6)
+    return next((cue for cue in cues if len(cue.properties) < 2 and round(cue.balanced, 6) >= least), strongest)
 
 
 def _described(cue: Cue) -> str:

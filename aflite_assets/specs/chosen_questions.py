@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.models.settings import StrictSpec
 
-AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refusals", "negations", "overlap"]
+AnswerMeasure = Literal["length", "markup", "blanks", "digits", "hedges", "refusals", "negations", "overlap", "oddness"]
 """A measure of an answer, for rules that choose an answer without reading the question."""
 
 

@@ -16,6 +16,14 @@ MOST_METRICS = METRICS_PER_BATCH
 Larger tables are summarized: the least, mean and largest value of each column are logged.
 """
 
+_SUMMARY = "over rows"
+"""Part of a metric's name in place of a row's name, if the metric is the least, mean or largest value of a column over
+all rows of a table.
+
+For example, the metric `words/over rows.mean.score` is the mean of the column `score` of the table `words`. The name
+stays as it is, so that the metrics of old and new runs can be compared.
+"""
+
 _NULL = "none"
 
 
@@ -35,15 +43,15 @@ def table_metrics(title: str, table: pa.Table) -> Mapping[str, float]:
     most 60 characters (see `accepted_part`); null becomes "none". Columns that are part of the name, and columns with
     texts or truth values, are not logged as metrics.
 
-    If a table has more than `MOST_METRICS` numbers, only the least, the mean and the largest value of each column are
-    metrics. These metrics are named `<table>/over rows.<least, mean or most>.<column>`.
+    If a table has more than `MOST_METRICS` numbers, only three numbers of each column are metrics: its smallest value,
+    its mean and its largest value. Their names are `<table>/over rows.<least, mean or most>.<column>`.
     """
     keys, rows = _row_names(table)
     numeric = [name for name in table.column_names if name not in keys and _is_number(table.schema.field(name).type)]
     prefix = table_name(title)
     if len(numeric) * table.num_rows > MOST_METRICS:
         named = {
-            f"{prefix}/over rows.{what}.{accepted_part(column)}": value
+            f"{prefix}/{_SUMMARY}.{what}.{accepted_part(column)}": value
             for column in numeric
             for what, value in _summaries(table[column]).items()
         }

@@ -45,6 +45,17 @@ def test_the_last_two_results_of_a_dataset(
     assert json.loads(capsys.readouterr().out) == found
 
 
+def test_a_folder_named_like_a_dataset_does_not_hide_its_results(
+    two_results: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / two_results).mkdir()
+    assert main(["compare", two_results]) == 0
+    assert "filter.given.threshold" in capsys.readouterr().out
+    assert main(["compare", f"./{two_results}"]) == 1
+    assert f"{tmp_path / two_results} is not a published report" in capsys.readouterr().err
+
+
 def test_what_cannot_be_compared_is_named(
     made_vectors: dict[str, Any], store: ResultStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

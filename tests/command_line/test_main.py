@@ -203,6 +203,23 @@ def test_a_file_that_lies_in_the_folder_of_datasets_is_named(
     assert main(["check", path.stem, "--no-timing"]) == 0
 
 
+def test_a_folder_named_like_a_dataset_does_not_hide_it(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AFLITE_DATASETS", str(make().parent))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pairs").mkdir()
+    assert main(["check", "pairs", "--no-timing"]) == 0
+    assert main(["scan", "pairs"]) == 2  # too few rows for a cue
+    said = capsys.readouterr().out
+    assert "Scanned: train of pairs, 60 of 80 rows." in said
+    assert "'pairs' is also a path in this folder: write ./pairs to scan that path." in said
+    for path in ("./pairs", "pairs/"):
+        assert main(["scan", path]) == 2
+        printed = capsys.readouterr()
+        assert (printed.out, "pairs" in printed.err, "image" in printed.err) == ("", True, True), printed
+
+
 def test_rows_that_repeat_across_splits_are_a_warning(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = _checked(make(rows=[*_rows("train", 60), *_rows("test", 20)]), capsys)
     assert code == 0

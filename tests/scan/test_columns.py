@@ -49,6 +49,18 @@ def test_two_classes_share_the_line_of_a_column(classes: int, lines: list[list[s
     assert _lines(_facts(*cues, classes=classes)) == lines
 
 
+@pytest.mark.parametrize(("pair", "named"), [
+    (0.70, "the strongest single property: “age at least 60” for class “b”, 65 %"),
+    (0.701, "the strongest: “days at least 34 and sold = 3” for class “b”, 70 %"),
+])  # fmt: skip
+def test_a_headline_names_a_single_property_within_5_points_of_a_pair(pair: float, named: str) -> None:
+    pairs = replace(_cue(0, f"{LATE} and sold = 3", "b", "days", "sold"), balanced=pair)
+    single = replace(_cue(1, "age at least 60", "b", "age"), balanced=0.65)
+    weak = replace(_cue(2, "sold = 3", "b", "sold"), balanced=0.6)
+    said = headline(_facts(pairs, weak, single, classes=3))
+    assert said.startswith(f"Found 3 candidates that tell the label and are yours to judge ({named});")
+
+
 def test_texts_and_pairs_of_columns_have_lines_of_their_own() -> None:
     words = [_cue(place, f"the word '{word}' (text)", "b", "text", kind="words") for place, word in enumerate("xy")]
     cues = [*words, _cue(2, LATE, "b", "days"), _cue(3, f"{LATE} and age = 3", "b", "days", "age")]

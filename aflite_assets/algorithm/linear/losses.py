@@ -94,7 +94,16 @@ def probabilities(scores: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.
     """Return the probability of every output's class. For SIGMOID, return the probabilities of both classes."""
     if loss == SIGMOID:
         return torch.sigmoid(torch.cat([-scores, scores], dim=-1))
-    return torch.softmax(scores.masked_fill(~seen[..., None, :], -torch.inf), dim=-1)
+    return softmax(scores.masked_fill(~seen[..., None, :], -torch.inf))
+
+
+def softmax(scores: torch.Tensor) -> torch.Tensor:
+    """Return the softmax over the last dimension. On the CPU, torch is several times faster along another dimension, if
+    there are few classes.
+    """
+    if scores.device.type != "cpu":
+        return torch.softmax(scores, dim=-1)
+    return torch.softmax(scores.mT.contiguous(), dim=-2).mT
 
 
 @dataclass(frozen=True)

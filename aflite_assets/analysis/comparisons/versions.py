@@ -19,7 +19,7 @@ from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval, 
 from aflite_assets.analysis.rows.table import PREDICTIONS_FILE, ROWS_FILE, TEST_ROWS_FILE
 from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Claim, Side, judge
 from aflite_assets.errors import DataError
-from aflite_assets.scan.cues import ScanFacts
+from aflite_assets.scan.cues import ScanFacts, same_cue
 from aflite_assets.text import value_text
 
 Kind = Literal["setting", "data", "software"]
@@ -46,7 +46,8 @@ class Version:
 class MovedCue:
     """A cue that differs between two results.
 
-    Either only one result has the cue, or the 95 % intervals of its balanced accuracy (in [0, 1]) do not overlap.
+    Either only one result has the cue, or the 95 % intervals of its balanced accuracy (in [0, 1]) do not overlap. The
+    cue has the name and class of the older result if both results have the cue.
     `old`, `new`: the balanced accuracy in the older and in the newer result, or None if the result lacks the cue.
     """
 
@@ -222,17 +223,21 @@ def compare_versions(old: Version, new: Version, *, smallest_effect: float) -> V
 
 
 def _cues_moved(old: ScanFacts | None, new: ScanFacts | None) -> Iterator[MovedCue]:
-    """Compare the cues of two results by property and class. Cues that a stronger cue explains are left out."""
+    """Compare the cues of two results. Cues that a stronger cue explains in both results are left out."""
     if old is None or new is None:
         return
-    before, after = ({(one.name, one.label): one for one in each.cues} for each in (old, new))
-    shown = dict.fromkeys(key for each in (before, after) for key, one in each.items() if one.explained_by is None)
-    for key in shown:
-        here, there = before.get(key), after.get(key)
+    any_class = len(old.classes) == len(new.classes) == 2
+    named, known_names = {(one.name, one.label): one for one in new.cues}, {(one.name, one.label) for one in old.cues}
+    renamed = [one for key, one in named.items() if key not in known_names]
+    pairs = [(cue, named.get((cue.name, cue.label)) or same_cue(cue, renamed, any_class=any_class)) for cue in old.cues]
+    known = {there.number for _, there in pairs if there is not None}
+    for here, there in [*pairs, *((None, cue) for cue in new.cues if cue.number not in known)]:
+        found = [one for one in (here, there) if one is not None]
+        if all(one.explained_by is not None for one in found):
+            continue
         if here is None or there is None or here.high < there.low or there.high < here.low:
-            artefact = any(one is not None and one.is_artefact for one in (here, there))
             balanced = [None if one is None else one.balanced for one in (here, there)]
-            yield MovedCue(*key, artefact, *balanced)
+            yield MovedCue(found[0].name, found[0].label, any(one.is_artefact for one in found), *balanced)
 
 
 def _claimed(old: _Tested, new: _Tested) -> tuple[Claim, bool, tuple[float, float]]:

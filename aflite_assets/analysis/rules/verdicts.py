@@ -103,9 +103,11 @@ class Verdict:
     """The verdict on one difference.
 
     `side` is "above" or "below" if a difference was found, "open" if no difference was found, and None if the
-    difference was not judged. `why`: the reason for a `side` of None, or for an "open" side that the interval does not
-    explain. `adjusted_p`: p-value in [0, 1], adjusted within the `family` (Holm). `simultaneous_low`: the interval's
-    lower end, in points, if the intervals of all decisive comparisons hold jointly at 95 % (Bonferroni).
+    difference was not judged. `why`: the reason why no difference was found or judged, such as "one seed" (only one
+    training, so there is no verdict) or "under 1 point" (significant, but too small to be reported). `why` is None if a
+    difference was found, or if the interval of an "open" difference includes zero. `adjusted_p`: p-value in [0, 1],
+    adjusted within the `family` (Holm). `simultaneous_low`: the interval's lower end, in points, if the intervals of
+    all decisive comparisons hold jointly at 95 % (Bonferroni).
     """
 
     side: Side | None

@@ -65,7 +65,7 @@ def _fix(options: argparse.Namespace) -> int:
 
 
 def _fixed(options: argparse.Namespace) -> int:
-    from aflite_assets.command_line.fixing.fix_text import fixed_json, fixed_lines
+    from aflite_assets.command_line.fixing.fix_text import chosen_lines, fixed_json, fixed_lines
     from aflite_assets.command_line.fixing.origins import origin_of
     from aflite_assets.command_line.fixing.scan_files import read_scan_file, require_same_cues
     from aflite_assets.command_line.scanning.inputs import is_dataset, read_input, roles_of
@@ -85,6 +85,7 @@ def _fixed(options: argparse.Namespace) -> int:
     cues = _chosen(result, options.cue)
     if scanned is not None:
         require_same_cues(scanned, cues)
+    write_lines(sys.stderr, [escaped(line) for line in chosen_lines(cues)])
     fixed = _written(options, read, origin, result, cues)
     write_lines(sys.stdout, [fixed_json(fixed)] if options.json else fixed_lines(fixed))
     return GONE if is_mended(fixed.compared, fixed.after) else STILL_THERE
@@ -92,7 +93,10 @@ def _fixed(options: argparse.Namespace) -> int:
 
 def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
     if not result.cues:
-        raise DataError("the scan found no cue in this file, so there is nothing to fix")
+        raise DataError(
+            "the scan numbers no cue of this file, so `aflite fix` cannot change anything; this does not show that the "
+            "data have no cue, so read what `aflite scan` prints"
+        )
     for number in numbers:
         if not 1 <= number <= len(result.cues):
             found = counted(len(result.cues), "cue")

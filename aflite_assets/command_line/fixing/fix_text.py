@@ -41,6 +41,14 @@ class Fixed:
     is_weighted: bool = False
 
 
+def chosen_lines(cues: Sequence[Cue]) -> list[str]:
+    """Return a line for each chosen cue, which names the cue before anything is written.
+
+    The same number can belong to another cue in a scan of another file, or with other options.
+    """
+    return [f"Taking cue {cue.number + 1}: {_called(cue)}, {percent(cue.balanced)}." for cue in cues]
+
+
 def fixed_lines(fixed: Fixed) -> list[str]:
     """Return the report as lines for a terminal. The first line states whether the cues were removed."""
     lines = [escaped(sentence) for sentence in headline(fixed)]

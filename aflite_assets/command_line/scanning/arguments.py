@@ -13,7 +13,7 @@ REFUSED = 2
 """Exit code of a file that is refused: nothing is known of it. Wrong usage has the same."""
 
 _MANY = ("text", "irrelevant", "skip")
-_ONE = ("label", "group", "delimiter", "encoding", "seed")
+_ONE = ("label", "group", "subset", "delimiter", "encoding", "seed")
 _DEFAULTS: Mapping[str, object] = {"encoding": "utf-8", "seed": 0}
 
 
@@ -31,6 +31,11 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         help="a column of texts; may be repeated (default: guessed)",
     )
     parser.add_argument("--group", metavar="COLUMN", help="a column with equal values for rows that belong together")
+    parser.add_argument(
+        "--subset",
+        metavar="COLUMN",
+        help="preferences and questions: a column whose values are also scored separately, such as a batch",
+    )
     parser.add_argument(
         "--irrelevant", metavar="COLUMN", action="append", default=[], help="a column that is no part of the task"
     )

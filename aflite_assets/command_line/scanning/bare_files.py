@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +14,13 @@ from aflite_assets.command_line.scanning.choice_files import (
     choice_source,
     inputs_of,
     understood_choices,
+    unread_columns,
 )
 from aflite_assets.data.formats.answers import ANSWER, DROPPED, GROUP, LABEL, TEXT
 from aflite_assets.data.formats.encoding_fit import open_text
 from aflite_assets.data.formats.image_folders import image_paths, image_table
 from aflite_assets.data.formats.tables import read_table_file
-from aflite_assets.data.images import IMAGE_TYPE
+from aflite_assets.data.images import IMAGE_SUFFIXES, IMAGE_TYPE
 from aflite_assets.data.raw_table.labels import read_labels
 from aflite_assets.data.raw_table.table import group_numbers, implied_columns, refuse_amounts
 from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_number, plain
@@ -59,6 +60,7 @@ class Roles:
     label: str | None = None
     texts: tuple[str, ...] = ()
     group: str | None = None
+    subset: str | None = None
     skipped: tuple[str, ...] = ()
     delimiter: str | None = None
     encoding: str = "utf-8"
@@ -90,7 +92,14 @@ def read_bare(path: Path, roles: Roles) -> BareFile:
     form = table_format(path, roles)
     table = read_table_file(form, path)
     source = None if roles.label or roles.texts else choice_source(table, form, path)
-    return _from_table(table, roles, path) if source is None else _from_choices(table, source, roles, path)
+    if source is not None:
+        return _from_choices(table, _with_subset(table, source, roles, path), roles, path)
+    if roles.subset is not None:
+        raise DataError(
+            f"`--subset` is {roles.subset!r}, but {path.name!r} is not read as preferences or questions; leave it out"
+        )
+    named = _image_names(table, roles)
+    return _from_table(table, roles, path) if named is None else _beside_images(table, named, roles, path)
 
 
 def table_format(path: Path, roles: Roles) -> TableFormat:
@@ -121,7 +130,7 @@ def _delimiter(path: Path) -> str:
     return max(_DELIMITERS, key=first.count)
 
 
-def _from_table(table: pa.Table, roles: Roles, path: Path) -> BareFile:
+def _from_table(table: pa.Table, roles: Roles, path: Path, images: pa.ChunkedArray | None = None) -> BareFile:
     if not table.num_rows:
         raise DataError(f"{path.name!r} has no rows; give a file with at least one row")
     hint = "" if roles.label else choice_hint(table, table_format(path, roles), path)
@@ -138,8 +147,45 @@ def _from_table(table: pa.Table, roles: Roles, path: Path) -> BareFile:
         set_names=(_ONE_SET,),
         order=np.arange(table.num_rows, dtype=np.float64),
         groups=groups.get(_ONE_SET),
+        images=images,
     )
     return _with_columns(rows, table, roles, label)
+
+
+def _image_names(table: pa.Table, roles: Roles) -> str | None:
+    """Return the column of texts that all end as image files do, if there is one that is not left out."""
+    for name in table.column_names:
+        column = plain(table[name])
+        if name in roles.skipped or not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+            continue
+        values = column.to_pylist()
+        if values and all(value and Path(value).suffix.lower() in IMAGE_SUFFIXES for value in values):
+            return name
+    return None
+
+
+def _beside_images(table: pa.Table, column: str, roles: Roles, path: Path) -> BareFile:
+    """Read a table that names image files, from the folder with the table's own name, or from the table's folder."""
+    own = path.parent / path.name.split(".")[0]
+    for folder in (own, path.parent):
+        if all(_is_inside(folder, name) for name in table[column].to_pylist()):
+            return _with_images(table, column, folder, roles, path)
+    raise MissingDataError(
+        f"the column {column!r} of {path.name!r} names images, but not all of them are in {str(own)!r} or in "
+        f"{str(path.parent)!r}; put them there, or leave the column out with `--skip {column}`"
+    )
+
+
+def _is_inside(folder: Path, name: str) -> bool:
+    """Return whether a file of this name is in the folder; a table from somebody else could name any file."""
+    inside = PurePath(name)
+    return not inside.is_absolute() and ".." not in inside.parts and (folder / inside).is_file()
+
+
+def _with_subset(table: pa.Table, source: ChoiceSource, roles: Roles, path: Path) -> ChoiceSource:
+    if roles.subset is None:
+        return source
+    return source.model_copy(update={"subset": _named(table, roles.subset, path, option="--subset")})
 
 
 def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Path) -> BareFile:
@@ -168,10 +214,11 @@ def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Pat
     shown = made.select([TEXT, ANSWER, *others]).rename_columns([texts["text"], texts["text_pair"], *others])
     read = _with_columns(rows, shown, replace(roles, texts=tuple(texts.values()), group=None, skipped=()), LABEL)
     known = labels.numbers[_ONE_SET] >= 0
-    lines = [understood_choices(source, made), f"{counted(len(np.unique(questions[known])), 'question')} read."]
+    lines = [understood_choices(source, made), unread_columns(table, source, path)]
+    lines.append(f"{counted(len(np.unique(questions[known])), 'question')} read.")
     dropped = counted(int((~known).sum()), "answer")
     lines += [] if known.all() else [f"{dropped} of ties, or equal to a right answer, left out."]
-    return BareFile(read.rows, tuple(lines), source)
+    return BareFile(read.rows, tuple(filter(None, lines)), source)
 
 
 def _named(table: pa.Table, name: str, path: Path, *, option: str, hint: str = "") -> str:
@@ -192,7 +239,7 @@ def _with_columns(rows: ScanRows, table: pa.Table, roles: Roles, label: str) -> 
     """Add all other columns of the table to the rows, as texts, images, attributes or numbers."""
     texts: dict[str, Sequence[str | None]] = {}
     others: dict[str, np.ndarray | Sequence[str | None]] = {}
-    images, left_out = None, list(roles.skipped)
+    images, left_out = rows.images, list(roles.skipped)
     for name in table.column_names:
         column = plain(table[name])
         if name in (label, *roles.skipped) or (name == roles.group and not _is_text(name, as_texts(column))):
@@ -241,7 +288,8 @@ def _understood(rows: ScanRows, label: str, roles: Roles, left_out: Sequence[str
         "images" if rows.images is not None else "",
         f"{counted(len(rows.columns), 'other column')}" if rows.columns else "",
     ]
-    lines = [f"Label: {label!r}, {counted(len(rows.label_names), 'value')}. Read: {', '.join(filter(None, inputs))}."]
+    read = ", ".join(filter(None, inputs)) or "no column"
+    lines = [f"Label: {label!r}, {counted(len(rows.label_names), 'value')}. Read: {read}."]
     lines += [f"{counted(unlabelled)} without a label left out."] if unlabelled else []
     lines += [f"Not read: {quoted_list(left_out, most=10, length=40)}."] if left_out else []
     if roles.group is not None:
@@ -288,8 +336,14 @@ def _with_metadata(folder: Path, metadata: Path, roles: Roles) -> BareFile:
             f"{metadata.name!r} lists {counted(len(missing), 'image')} missing from {str(folder)!r} (first: "
             f"{missing[0]!r}); correct the column `file_name`"
         )
-    read = _from_table(table, replace(roles, skipped=(*roles.skipped, "file_name")), metadata)
-    images = [{"bytes": None, "path": str(folder / name), "sha256": ""} for name in names]
-    columns = {name: TableColumn("attribute", one.values) for name, one in read.rows.columns.items()}
-    rows = replace(read.rows, images=pa.chunked_array([pa.array(images, IMAGE_TYPE)]), ids=names, columns=columns)
-    return BareFile(rows, (f"Images by {metadata.name!r}.", *read.understood))
+    return _with_images(table, "file_name", folder, roles, metadata)
+
+
+def _with_images(table: pa.Table, column: str, folder: Path, roles: Roles, path: Path) -> BareFile:
+    """Read a table with the names of images in a folder; all other columns become attributes."""
+    names = table[column].to_pylist()
+    files = [{"bytes": None, "path": str(folder / name), "sha256": ""} for name in names]
+    images = pa.chunked_array([pa.array(files, IMAGE_TYPE)])
+    read = _from_table(table.drop_columns([column]), roles, path, images)
+    rows = replace(read.rows, ids=names)
+    return BareFile(rows, (f"{counted(len(names), 'image')} of {str(folder)!r}, by {path.name!r}.", *read.understood))

@@ -12,7 +12,7 @@ import yaml
 from aflite_assets.data.formats.answers import ANSWER, GROUP, ID, LABEL, LINKS, TEXT
 from aflite_assets.data.formats.choices import choice_tables
 from aflite_assets.data.formats.preferences import NAMES as PREFERENCE_NAMES
-from aflite_assets.data.formats.preferences import how_read, plain_name, preference_tables
+from aflite_assets.data.formats.preferences import columns_of, how_read, plain_name, preference_tables
 from aflite_assets.data.formats.row_places import with_files
 from aflite_assets.specs.sources import (
     ChoiceSource,
@@ -201,6 +201,22 @@ def understood_choices(source: ChoiceSource, made: pa.Table) -> str:
     named = [f"{what} {_names(names)}" for what, names in fields.items() if names is not None]
     part = "" if source.subset is None else f"; parts by {quoted(source.subset, 40)}"
     return f"Multiple choice: question {_names(source.question)}, {', '.join(named)}{part}."
+
+
+def unread_columns(table: pa.Table, source: ChoiceSource, path: Path) -> str:
+    """Return a sentence on the columns of preferences that are not read, or "" if all are read.
+
+    Such a column has one value per pair, so it cannot reveal which answer was chosen; parts of the data may differ.
+    """
+    if not isinstance(source, PreferenceSource):
+        return ""
+    assert isinstance(source.table, TableSource)  # a bare file
+    found = columns_of(source, {_SPLIT: with_files(table, source.table, [(str(path), table.num_rows)])})
+    read = {*found.inputs, found.margin, found.subset, found.chosen_model, found.rejected_model}
+    unread = [name for name in table.column_names if name not in read]
+    if not unread:
+        return ""
+    return f"Not read: {_names(tuple(unread))}; `--subset COLUMN` scores the pairs with each value separately."
 
 
 def _names(names: str | tuple[str, ...]) -> str:

@@ -62,13 +62,15 @@ def _scanned(options: argparse.Namespace) -> int:
     if options.html:
         page = result_page(result, read.rows, read.understood, title=Path(options.file).name, fix=fixing, scan=scanning)
         _write_page(Path(options.html), page)
-    if options.filter_file:
-        write_filter_file(Path(options.filter_file), read, result, title=Path(options.file).name)
+    written = Path(options.filter_file) if options.filter_file else None
+    if written:
+        write_filter_file(written, read, result, title=Path(options.file).name)
     if options.json:
         scanned = {"file": options.file, "options": options_of(options), "content": content_hash(options.file)}
         lines = [result_json(result, read.understood, scanned=scanned)]
     else:
         lines = result_lines(result, read.understood, fix=fixing, scan=scanning, rows=read.rows)
+        lines += [] if written is None else ["", f"The dataset's file {str(written)!r} is written."]
     write_lines(sys.stdout, lines)
     if result.verdict == "cannot tell":
         return CANNOT_TELL

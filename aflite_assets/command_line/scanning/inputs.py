@@ -60,9 +60,16 @@ class DatasetInput:
 
 
 def is_dataset(file: str) -> bool:
-    """Return True if FILE is a dataset's YAML file or the name of a registered dataset."""
+    """Return True if FILE is a dataset's YAML file or the name of a registered dataset.
+
+    A listed dataset comes before a folder or file of the same name.
+    """
+    from aflite_assets.command_line.specs_by_name import is_listed_name
+
     path = Path(file)
-    return path.suffix in (".yaml", ".yml") or (not path.exists() and not path.suffix)
+    if path.suffix in (".yaml", ".yml"):
+        return True
+    return not path.suffix and (not path.exists() or is_listed_name(file))
 
 
 def read_input(options: argparse.Namespace) -> ScanInput:
@@ -91,6 +98,7 @@ def roles_of(options: argparse.Namespace) -> Roles:
         label=options.label,
         texts=tuple(options.text),
         group=options.group,
+        subset=options.subset,
         skipped=tuple(options.skip),
         delimiter=options.delimiter,
         encoding=options.encoding,
@@ -119,6 +127,8 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
     row_ids = np.concatenate(ids) if ids else examples.row_ids
     row_ids = np.append(row_ids, np.full(len(rows) - len(row_ids), -1))
     understood = [_sets_read(spec.name, data, challenges)]
+    if not Path(options.file).suffix and Path(options.file).exists():
+        understood.append(f"{options.file!r} is also a path in this folder: write ./{options.file} to scan that path.")
     if not data.complete:
         understood.append("The source is large, so that only its first rows were read.")
     understood += [f"Challenge set {name} is missing: {why}." for name, why in challenges.missing.items()]

@@ -83,7 +83,7 @@ def render_report(
 
 def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawing.Picture]) -> dict[str, Any]:
     facts, verdicts = analysis.facts, verdict.verdict_texts(analysis)
-    first = first_screen(analysis, from_files=inputs.from_files)
+    first = first_screen(analysis, from_files=inputs.from_files, versions=inputs.versions)
     first_bars, attached = screen_bars(analysis, first), attachments(analysis, inputs, drawn)
     pictures = {name: _uri(one) for name, one in drawn.items()}
     published = published_tables(facts.published)

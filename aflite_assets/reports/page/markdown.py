@@ -89,9 +89,10 @@ def first_screen_markdown(first: FirstScreen, bars: AccuracyBars | None) -> str:
     """Return the first screen of the page as Markdown: the finding, advice, the chart as a table, and the limits of the
     finding.
     """
-    parts = [f"**{first.badge}:** {escape_markdown(first.finding)}"]
+    parts = [f"**What changed:** {escape_markdown(first.change)}"] if first.change else []
+    parts.append(f"**{first.badge}:** {escape_markdown(first.finding)}")
     if first.sure:
-        parts.append(f"**How sure:** {escape_markdown(first.sure)}")
+        parts.append(f"**How sure:** {escape_markdown(first.sure.replace('`', ''))}")
     if first.to_do:
         parts.append(f"**What to do:** {escape_markdown(first.to_do.replace('`', ''))}")
     if first.command:

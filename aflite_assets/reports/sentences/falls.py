@@ -36,6 +36,7 @@ def falls_text(falls: Sequence[ChallengeFall]) -> str:
     for one in (one for one in named if one.evaluator == first.evaluator):
         points = f"{signed_points(-one.fall)} points, 95 % {bounds(-one.high, -one.low)}"
         parts.append(f"{percent(one.challenge)} % of “{short(one.test_set, LONGEST)}” ({points})")
-    natural = f"“{first.evaluator}” is right on {percent(first.natural)} % of “{short(first.natural_set, LONGEST)}”"
+    right = f"is right on {percent(first.natural)} % of “{short(first.natural_set, LONGEST)}”"
+    natural = f"as means over the classes, “{first.evaluator}” {right}"
     why = "another source, harder rows, other labels or a shortcut"
     return f"{natural}, but on {listed(parts, MOST_NAMED)}: {why}"

@@ -1,6 +1,6 @@
 """The finding on the first screen of a report, in plain words: the result, its certainty, and advice."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
@@ -9,11 +9,12 @@ from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdic
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_about, is_test_of
-from aflite_assets.reports.sentences.verdict import VerdictWords, mending
+from aflite_assets.reports.sentences.finding_cues import changed_in
+from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_test_of, mending
+from aflite_assets.reports.sentences.verdict import VerdictWords
 from aflite_assets.reports.tables.cells import property_name
-from aflite_assets.scan.cues import Cue, Elsewhere, State
-from aflite_assets.scan.sentences import column_questions, purity_sentence, reach_sentence
+from aflite_assets.scan.cues import Cue, State
+from aflite_assets.scan.sentences import purity_sentence, reach_sentence
 from aflite_assets.text import DASH, count, percent, short, signed_points
 from aflite_assets.wording import counted
 
@@ -58,28 +59,6 @@ def tone_of(one: FilteringVerdict, cues: tuple[Cue, ...], *, without_question: b
     """
     tone, badge = BADGES[one.verdict.code]
     return ("judge", "Yours to judge") if tone == "none" and (cues or without_question) else (tone, badge)
-
-
-def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
-    """Return the scan's cues that the finding is about, in the scan's order.
-
-    If the finding is not about any cue, the result is the scan's first candidate or, if there is no candidate, the
-    first artefact. Candidates are preferred to artefacts that models cannot see in a row.
-    """
-    if analysis.scan is None:
-        return ()
-    evidence, by_itself = one.verdict.evidence, [cue for cue in analysis.scan.cues if cue.explained_by is None]
-    if evidence.leaning is not None:
-        return tuple(cue for cue in by_itself if is_about(cue, evidence.leaning))
-    if one.verdict.code == "artefact_tells":
-        return tuple(cue for cue in by_itself if cue.name == evidence.artefacts[0])
-    fallen = fallen_sets(analysis.of(CHALLENGE_FALLS))
-    return tuple(sorted(by_itself, key=lambda cue: (cue.is_artefact, not _changed_in(cue, fallen)))[:1])
-
-
-def _changed_in(cue: Cue, names: Sequence[str]) -> list[Elsewhere]:
-    """Return the named sets in which the cue is unrelated to the label, or comes with other labels."""
-    return [one for one in cue.elsewhere if one.name in names and one.state in ("gone", "reversed")]
 
 
 def tells_without_question(analysis: Analysis) -> bool:
@@ -132,7 +111,7 @@ class FindingWords:
         fall = [
             f"Models fall on “{short(one.name, _LONGEST)}”, and {SET_STATES[one.state]}; "
             "harder rows can also cause a fall."
-            for one in _changed_in(self.cues[0], fallen_sets(self.analysis.of(CHALLENGE_FALLS)))[:1]
+            for one in changed_in(self.cues[0], fallen_sets(self.analysis.of(CHALLENGE_FALLS)))[:1]
         ]
         return " ".join(["", self._by_itself(self.cues[0]), *fall, "You decide whether it belongs to the task."])
 
@@ -148,7 +127,8 @@ class FindingWords:
         if one is None and self.cues and self.verdict.code != "helps_no_shortcut_named" and self.tone != "unknown":
             cue = self.cues[0]
             interval = f"95 % interval {percent(cue.low)} to {percent(cue.high)} %, on held-out rows"
-            return f"{interval}. {cue_leaning(cue, self.verdict.evidence.leanings)}"
+            of_answers = bool(self.facts.split_questions)
+            return f"{interval}. {cue_leaning(cue, self.verdict.evidence.leanings, of_answers=of_answers)}"
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
 
     def carriers(self) -> str:
@@ -291,10 +271,7 @@ class FindingWords:
         """Return the conditions under which the first cue is removed. A column has two: when its values were known, and
         whether it is part of the task.
         """
-        scan = self.analysis.scan
-        if scan is not None and self.cues and (question := column_questions(scan).get(self.cues[0].number)):
-            return f"{question} Also drop a column that is no part of the task."
-        return "If it is no part of the task, remove it in a copy and run again."
+        return self.words.column_advice() or "If it is no part of the task, remove it in a copy and run again."
 
     def _all_artefacts(self) -> str:
         return _capital(self.words.artefact())

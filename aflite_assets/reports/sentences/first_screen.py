@@ -1,15 +1,18 @@
 """The first screen of a report: the purpose of the page, the finding, advice, and the limits of the finding."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
+from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.reports.sentences.finding import FindingWords, Tone, cues_of, tells_without_question, tone_of
+from aflite_assets.reports.sentences.finding import FindingWords, Tone, tells_without_question, tone_of
+from aflite_assets.reports.sentences.finding_cues import cues_of
 from aflite_assets.reports.sentences.summary import SMALL_TEST_SET
+from aflite_assets.reports.sentences.versions import outcome_line
 from aflite_assets.scan.cues import Cue
 from aflite_assets.scan.remedies import effect_of
 from aflite_assets.scan.sentences import blind_sentence
@@ -67,12 +70,12 @@ class FirstScreen:
     """Content of the first screen of a report, as text that is not escaped.
 
     `badge`: the kind of finding in two or three words. `about`: a sentence on the purpose of the page. `sure`: how
-    certain the finding is. `to_do`: advice, or "". `command`: the command for the advice, or "". `cues`: the scan's
-    cues that the finding is about, the strongest first. `carriers`: sentences on how many rows have the cues.
-    `evaluator`: the evaluator whose accuracies show the finding, or "" if no evaluator was trained.
-    `test_sets`: the test sets that show the finding, starting with the natural test set. `set_notes`: one note per test
-    set on how the finding's cue is associated with its class. `representation`: the representation of the filtering
-    that the finding is about, or "" if nothing was filtered.
+    certain the finding is. `change`: what became of the strongest cue of an earlier result, or "". `to_do`: advice, or
+    "". `command`: the command for the advice, or "". `cues`: the scan's cues that the finding is about, the strongest
+    first. `carriers`: sentences on how many rows have the cues. `evaluator`: the evaluator whose accuracies show the
+    finding, or "" if no evaluator was trained. `test_sets`: the test sets that show the finding, starting with the
+    natural test set. `set_notes`: one note per test set on how the finding's cue is associated with its class.
+    `representation`: the representation of the filtering that the finding is about, or "" if nothing was filtered.
     """
 
     tone: Tone
@@ -83,6 +86,7 @@ class FirstScreen:
     to_do: str = ""
     command: str = ""
     limits: tuple[Limit, ...] = ()
+    change: str = ""
     cues: tuple[Cue, ...] = ()
     carriers: str = ""
     leaning: PropertyLeaning | None = None
@@ -97,16 +101,20 @@ class FirstScreen:
         return SIGNS[self.tone]
 
 
-def first_screen(analysis: Analysis, *, from_files: bool) -> FirstScreen:
+def first_screen(analysis: Analysis, *, from_files: bool, versions: Sequence[VersionComparison] = ()) -> FirstScreen:
     """Return the first screen for the most informative verdict.
 
-    `from_files`: whether the rows are in files that `aflite fix` can copy and clean.
+    `from_files`: whether the rows are in files that `aflite fix` can copy and clean. `versions`: comparisons with
+    earlier results; for a cleaned copy, the comparison with the original comes last.
     """
     about = _about(analysis)
+    change = next(filter(None, (outcome_line(one, analysis.scan) for one in reversed(versions))), "")
     if not analysis.verdicts:
         found = "No filtering was run, so there is no finding."
         limits = tuple(_limits(analysis, "", (), touched=True))
-        return FirstScreen(tone="unknown", badge="Cannot tell", about=about, finding=found, limits=limits)
+        return FirstScreen(
+            tone="unknown", badge="Cannot tell", about=about, finding=found, limits=limits, change=change
+        )
     one = analysis.verdicts[0]
     cues, evaluator, sets = cues_of(analysis, one), _evaluator(analysis, one), _test_sets(analysis, one)
     words = FindingWords(analysis, one, cues, evaluator)
@@ -121,6 +129,7 @@ def first_screen(analysis: Analysis, *, from_files: bool) -> FirstScreen:
         to_do=words.to_do(),
         command=_command(analysis, one, tone, cues if from_files and not analysis.facts.split_questions else ()),
         limits=tuple(_limits(analysis, evaluator, sets, touched=rests_on_filter)),
+        change=change,
         cues=cues[:_MOST_CUES],
         carriers=words.carriers(),
         leaning=one.verdict.evidence.leaning,

@@ -8,13 +8,17 @@ import re
 from collections.abc import Iterable, Sequence
 
 from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning, WhyUntold
-from aflite_assets.scan.cues import Cue
+from aflite_assets.reports.tables.cells import property_name
+from aflite_assets.scan.columns import columns_of
+from aflite_assets.scan.cues import UNSEEN, Cue
 from aflite_assets.text import count, listed, short, signed_points
 from aflite_assets.wording import counted
 
 LEANS = "Models lean on it."
 NOT_SHOWN = "Models are not shown to lean on it."
-NOT_TESTED = "It was not tested whether models lean on it."
+NOT_TESTED = "It was not tested whether models lean on it"
+_FEW_TESTED = "at most three properties are tested, and declared ones come first"
+UNSEEN_BY_MODELS = "Models cannot see it in a single row."
 
 _LONGEST = 40
 """Largest number of characters in a name."""
@@ -81,8 +85,11 @@ def _scan_name(one: PropertyLeaning) -> str:
     return f"{apart[1]} of {apart[2]} less those of {apart[3]}" if apart else one.name.removeprefix("number of ")
 
 
-def cue_leaning(cue: Cue, leanings: Iterable[PropertyLeaning]) -> str:
-    """Return a sentence on whether models rely on a cue of the scan."""
+def cue_leaning(cue: Cue, leanings: Iterable[PropertyLeaning], *, of_answers: bool = False) -> str:
+    """Return sentences on whether models rely on a cue of the scan.
+
+    `of_answers`: whether the rows are answers to questions.
+    """
     about = [one for one in leanings if is_about(cue, one)]
     if leaning := [one for one in about if one.leans]:
         if any(is_test_of(cue, one) for one in leaning):
@@ -92,7 +99,28 @@ def cue_leaning(cue: Cue, leanings: Iterable[PropertyLeaning]) -> str:
         return f"{NOT_SHOWN[:-1]}; only {listed([f'“{name}”' for name in tested])} was tested."
     if (why := next(filter(None, map(untold_text, about)), "")) or about:
         return f"It cannot be told whether models lean on it{f': {why}' if why else ''}."
-    return NOT_TESTED
+    return untested_text(cue, of_answers=of_answers)
+
+
+def untested_text(cue: Cue, *, of_answers: bool = False) -> str:
+    """Return sentences on why it was not tested whether models rely on a cue, and on how to have it tested.
+
+    `of_answers`: whether the rows are answers to questions.
+    """
+    if of_answers:
+        return f"{NOT_TESTED}, because the rows are answers to questions."
+    if cue.kinds & UNSEEN:
+        return UNSEEN_BY_MODELS
+    if cue.reason == "declared":
+        return f"{NOT_TESTED}, because at most three properties are tested."
+    if not (columns := columns_of(cue)):
+        how = "To have it tested, add an attribute that states which rows have the cue, and declare it irrelevant."
+        return f"{NOT_TESTED}, because {_FEW_TESTED}. {how}"
+    why = "a feature column is tested only if it is declared" if cue.kinds == {"column"} else _FEW_TESTED
+    named = ", ".join(short(name, _LONGEST) for name in columns)
+    how = f"add `irrelevant: [{named}]` to the dataset's file and run again"
+    start = "To have it tested" if cue.is_artefact else "If it is no part of the task"
+    return f"{NOT_TESTED}, because {why}. {start}, {how}."
 
 
 def leanings_line(tested: Sequence[PropertyLeaning]) -> str:
@@ -124,3 +152,41 @@ def constructed_loss_text(one: PropertyLeaning) -> str:
             f"{where}, “{one.evaluator}” is right {points} points less often where it misleads than where it does not"
         )
     return f"“{one.evaluator}” falls by {points} points {where}, where it is not tied to the class"
+
+
+def leaning_text(one: PropertyLeaning) -> str:
+    """Return sentences on a property that models rely on, with the measured effect, but without the last full stop."""
+    reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
+    text = f"models lean on {property_name(one)}{reasons[one.reason]}"
+    if one.fallen_on is None and one.pull is not None and one.untied is not None:
+        text += f": “{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, and"
+        text += f" {signed_points(one.untied)} after training on rows in which it goes with no class"
+    if one.fallen_on is not None and one.fall is not None:
+        return f"{text}: {constructed_loss_text(one)}"
+    if one.broken_on is None or one.loss is None:
+        return text
+    return f"{text}. On “{short(one.broken_on, _LONGEST)}” it misleads, which costs {signed_points(one.loss)} points"
+
+
+def judgement_text(one: PropertyLeaning) -> str:
+    """Return a sentence on how the user can decide and declare whether a property belongs to the task."""
+    if one.kind in ("attribute", "column"):
+        how = f"if not, add `irrelevant: [{short(one.name, _LONGEST)}]` to the file"
+    else:
+        how = "a challenge set in which it is as frequent in every class would show what it costs"
+    return f"You decide whether they should: {how}"
+
+
+def mending(one: PropertyLeaning, name: str) -> str:
+    """Return advice on fixing data in which models rely on an artefact, without a full stop at the end.
+
+    `name`: the name of the property to write in the advice.
+    """
+    if one.kind == "column":
+        return f"leave out {name}, which models should not see"
+    if one.kind == "attribute":
+        return (
+            f"rebalance the rows, or collect others, so that {name} is as frequent in every class. Models do not read "
+            "an attribute, so leaving it out changes nothing"
+        )
+    return f"take {name} out of the rows if you can, or collect rows in which it is as frequent in every class"

@@ -11,14 +11,23 @@ from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows,
 from aflite_assets.analysis.inputs.cues import CUES, RemovedCue, telling
 from aflite_assets.analysis.rules.bias_excess import Excess
 from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
-from aflite_assets.analysis.rules.leaning import PropertyLeaning
+from aflite_assets.analysis.rules.leaning import LEAST_NAMED
+from aflite_assets.analysis.rules.verdicts import WIDEST_SAID
 from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.sentences.falls import LONGEST, MOST_NAMED, alike_text, falls_text
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, numbered_cue
-from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_about, untold_text
+from aflite_assets.reports.sentences.finding_cues import cue_text, cues_of
+from aflite_assets.reports.sentences.leaning import (
+    cue_leaning,
+    is_about,
+    judgement_text,
+    leaning_text,
+    mending,
+    untold_text,
+)
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
-from aflite_assets.scan.cues import Cue
+from aflite_assets.scan.sentences import column_questions
 from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
 
@@ -92,44 +101,6 @@ def undecided_text(analysis: Analysis) -> str:
     return _LACKS[analysis.undecided or "not trained"]
 
 
-def leaning_text(one: PropertyLeaning) -> str:
-    """Return sentences on a property that models rely on, with the measured effect, but without the last full stop."""
-    reasons = {"declared": ", declared irrelevant", "artefact": ", an artefact by nature", None: ""}
-    text = f"models lean on {property_name(one)}{reasons[one.reason]}"
-    if one.fallen_on is None and one.pull is not None and one.untied is not None:
-        text += f": “{one.evaluator}” follows it to wrong classes {signed_points(one.pull)} points more often, and"
-        text += f" {signed_points(one.untied)} after training on rows in which it goes with no class"
-    if one.fallen_on is not None and one.fall is not None:
-        return f"{text}: {constructed_loss_text(one)}"
-    if one.broken_on is None or one.loss is None:
-        return text
-    return f"{text}. On “{short(one.broken_on, LONGEST)}” it misleads, which costs {signed_points(one.loss)} points"
-
-
-def judgement_text(one: PropertyLeaning) -> str:
-    """Return a sentence on how the user can decide and declare whether a property belongs to the task."""
-    if one.kind in ("attribute", "column"):
-        how = f"if not, add `irrelevant: [{short(one.name, LONGEST)}]` to the file"
-    else:
-        how = "a challenge set in which it is as frequent in every class would show what it costs"
-    return f"You decide whether they should: {how}"
-
-
-def mending(one: PropertyLeaning, name: str) -> str:
-    """Return advice on fixing data in which models rely on an artefact, without a full stop at the end.
-
-    `name`: the name of the property to write in the advice.
-    """
-    if one.kind == "column":
-        return f"leave out {name}, which models should not see"
-    return f"take {name} out of the rows if you can, or collect rows in which it is as frequent in every class"
-
-
-def cue_text(one: Cue) -> str:
-    """Return a cue of the scan with its class and balanced accuracy, such as "“no full stop” for “a”, 71.2 %"."""
-    return f"“{short(one.name, 4 * LONGEST)}” for “{short(one.label, LONGEST)}”, {percent(one.balanced)} %"
-
-
 class VerdictWords:
     """Builder of the texts of one verdict. Each method returns one text, or nothing if the text does not apply to the
     verdict.
@@ -197,7 +168,7 @@ class VerdictWords:
             return f"this encoder learnt nothing beyond class shares. {beside}{besides}"
         if (skill := verdict.evidence.skill) is not None and verdict.code == "easy":
             learnt = f"“{skill.evaluator}” gets {percent(skill.skill)} % of the way from chance to always right"
-            return f"{beside_chance} {learnt} and does not fall on challenge sets. {self.explained()}{effect}"
+            return f"{beside_chance} {learnt}{self.kept_elsewhere(skill.evaluator)}. {self.explained()}{effect}"
         return f"{beside_chance} {self.giveaway()}{effect}"
 
     def artefact(self) -> str:
@@ -209,7 +180,7 @@ class VerdictWords:
                 "no single artefact does, but a linear model of all of them does. It was not tested whether models "
                 "lean on them."
             )
-        known = cue_leaning(cue, self.verdict.evidence.leanings)
+        known = cue_leaning(cue, self.verdict.evidence.leanings, of_answers=bool(self.facts.split_questions))
         return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
 
     def cues(self) -> Detail | None:
@@ -252,6 +223,20 @@ class VerdictWords:
     def fallen_sets(self) -> str:
         """Return the names of challenge sets on which models have a large, significant drop in accuracy."""
         return listed([f"“{name}”" for name in fallen_sets(self.analysis.of(CHALLENGE_FALLS))], MOST_NAMED)
+
+    def kept_elsewhere(self, evaluator: str) -> str:
+        """Return a clause on an evaluator's largest fall on challenge sets, if no fall is named: how large the fall is,
+        and whether the fall is significant.
+        """
+        falls = [one for one in self.analysis.of(CHALLENGE_FALLS) if one.evaluator == evaluator]
+        most = max(falls, key=lambda one: one.fall, default=None)
+        if most is None or round(most.fall, 1) <= 0:
+            return " and does not fall on challenge sets"
+        where = f"“{short(most.test_set, LONGEST)}”"
+        points = f"{signed_points(most.fall)} points, 95 % {bounds(most.low, most.high)}"
+        if most.low > 0:
+            return f", and falls by less than {LEAST_NAMED:g} points on challenge sets (most on {where}: {points})"
+        return f", and does not fall significantly on challenge sets (most on {where}: {points})"
 
     def explained(self) -> str:
         """Return a sentence on whether a tested property explains the accuracy of models. If no property was tested,
@@ -403,22 +388,33 @@ class VerdictWords:
         pool = " (these test rows were filtered too)" if self.facts.test_set[stated.test_set].pooled else ""
         if stated.lacking is None:
             return f"trained on filtered instead of {stated.against}, “{stated.evaluator}” is {said} {where}{pool}"
-        return f"{where}{f'{pool},' if pool else ''} “{stated.evaluator}” has {said}"
+        return f"{where}{pool}, “{stated.evaluator}” is {said}"
 
     def points(self, stated: StatedDifference) -> str:
-        """Return a difference in accuracy with its interval. If there are too few rows or seeds for a verdict, return
-        the needed number instead.
+        """Return a difference in accuracy with its interval. If the interval includes zero and is too wide to be
+        informative, return its width, and the number of rows or seeds that would make it narrow enough.
         """
         if (few := stated.lacking) is None:
             return f"{side_text(stated.interval.difference, 'as good')} ({bounds_text(stated.interval)})"
         what = f"{self.facts.test_set[stated.test_set].unit}s" if few.what == "rows" else few.what
-        return f"too few {what} (n = {count(few.present)}) for a verdict; about {count(few.needed)} are needed"
+        width = signed_points(stated.interval.high - stated.interval.low)
+        wide = f"with {count(few.present)} {what}, the interval includes zero and is {width} points wide"
+        return f"not shown to differ ({wide}; about {count(few.needed)} would make it {WIDEST_SAID:g} points wide)"
 
     def use(self) -> str:
         """Return advice on which rows to use. If models rely on a shortcut, the advice begins with fixing the data."""
         if self.leaning is None or not self.leaning.shortcut:
-            return self.use_rows()
+            asks = "" if self.verdict.code == "artefact_tells" else self.column_advice()
+            return " ".join(filter(None, [self.use_rows(), asks]))
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
+
+    def column_advice(self) -> str:
+        """Return a question on the column of the finding's first cue, and advice on when to drop the column. Return ""
+        if the first cue is not about a column.
+        """
+        scan, cues = self.analysis.scan, () if self.leaning is not None else cues_of(self.analysis, self.one)
+        question = column_questions(scan).get(cues[0].number, "") if scan is not None and cues else ""
+        return f"{question} Also drop a column that is no part of the task." if question else ""
 
     def all_rows(self) -> str:
         """Return the phrase "all rows for training". For questions, which may be used only to test models, the phrase

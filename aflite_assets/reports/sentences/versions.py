@@ -1,8 +1,13 @@
 """Sentences on the changes between two analysis results of a dataset."""
 
 from aflite_assets.analysis.comparisons.versions import VersionComparison
-from aflite_assets.text import count, listed, one_line, short
+from aflite_assets.scan.columns import listed_cues
+from aflite_assets.scan.cues import ScanFacts
+from aflite_assets.text import count, listed, one_line, percent, short
 from aflite_assets.wording import counted
+
+_LONGEST = 160
+"""Largest number of characters of a cue's name."""
 
 
 def comparison_line(compared: VersionComparison) -> str:
@@ -20,6 +25,43 @@ def comparison_line(compared: VersionComparison) -> str:
     if all(many == 0 for _, many in kinds):
         changes.append("settings and data are the same")
     return f"Since {short(one_line(compared.old))}, {listed(changes)}."
+
+
+def outcome_line(compared: VersionComparison, scan: ScanFacts | None) -> str:
+    """Return sentences on the strongest cue that no longer predicts the label, or predicts it less, and on the
+    strongest cue now. Return "" if no cue is gone or weaker.
+
+    `scan`: the scan of the newer result.
+    """
+    moved = [one for one in compared.cues if one.state in ("gone", "weaker")]
+    first = max(moved, key=lambda one: one.old or 0.0, default=None)
+    if first is None or scan is None:
+        return ""
+    name = f"“{short(first.name, _LONGEST)}”"
+    if first.new is None:
+        change = f"the cue {name} no longer predicts the label: {percent(first.old or 0)} % balanced accuracy then, "
+        change += f"not found now{_least_found(scan, first.label)}"
+    else:
+        change = f"the cue {name} predicts the label less: {percent(first.old or 0)} → {percent(first.new)} % "
+        change += "balanced accuracy"
+    more = f" {counted(len(moved) - 1, 'more cue')} {'is' if len(moved) == 2 else 'are'} gone or weaker."
+    return f"Since {short(one_line(compared.old))}, {change}.{more if len(moved) > 1 else ''} {_strongest_now(scan)}"
+
+
+def _least_found(scan: ScanFacts, label: str) -> str:
+    """Return a phrase on how weak a cue for the class may be to be found by the scan, or "" if this is unknown."""
+    least = next((one.detectable for one in scan.classes if one.name == label), None)
+    return "" if least is None else f" (a scan of these rows finds cues from {100 * least:.0f} % on)"
+
+
+def _strongest_now(scan: ScanFacts) -> str:
+    listed_now = listed_cues(scan)
+    if not listed_now:
+        return "No cue is left."
+    one = max(listed_now, key=lambda cue: cue.balanced)
+    return (
+        f"The strongest cue is now “{short(one.name, _LONGEST)}” for “{short(one.label)}”, {percent(one.balanced)} %."
+    )
 
 
 def row_lines(compared: VersionComparison) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ FILTER_FILE = "with_filter.yaml"
 _REWRITE = "rewrite wrong answers (or right ones) until the scan names nothing; it takes seconds"
 _BY_RULE = {
     "the most typical answer": "write the wrong answers afresh: edits of the right one leave it the most typical",
-    "the odd one out": "write the wrong answers afresh: copies of each other leave the right one the odd one out",
+    "the odd one out": "choose each wrong answer by itself: wrong answers that were made or looked up together share "
+    "words that the right one lacks",
     "the longest answer": "lengthen wrong answers or shorten right ones",
     "the shortest answer": "shorten wrong answers or lengthen right ones",
     "the first answer": "shuffle the answers of each question",

@@ -20,6 +20,7 @@ RULES: Mapping[AnswerMeasure, str] = {
     "refusals": "the most refusals",
     "negations": "the most negations",
     "overlap": "the most words of the question",
+    "oddness": "the odd one out",
 }
 """For each measure, by its name in a dataset file, the rule that picks the answer with the largest value."""
 
@@ -32,6 +33,7 @@ _LEAST: Mapping[str, AnswerMeasure] = {
     "the fewest refusals": "refusals",
     "the fewest negations": "negations",
     "the fewest words of the question": "overlap",
+    "the most typical answer": "oddness",
 }
 
 
@@ -98,6 +100,11 @@ def _values(
         [text or "" for text in examples.table[column].take(places).to_pylist()] for column in ("text", "text_pair")
     )
     found = {one.most: one.values for one in measures_of(answers, asked, given)}
+    if "oddness" in names and RULES["oddness"] not in found:
+        raise DataError(
+            "`balanced_by` or `against` contains 'oddness', which needs a question with at least three answers, but "
+            "all have two; leave 'oddness' out"
+        )
     return {name: found[RULES[name]] for name in names}
 
 

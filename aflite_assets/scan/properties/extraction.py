@@ -10,6 +10,7 @@ import numpy as np
 from aflite_assets.scan.properties.anywhere import copy_flags, file_flags, id_properties, order_properties
 from aflite_assets.scan.properties.categories import column_categories
 from aflite_assets.scan.properties.copies import copy_codes, units_of
+from aflite_assets.scan.properties.habits import agreement_flags, habit_flags
 from aflite_assets.scan.properties.images import image_properties
 from aflite_assets.scan.properties.records import Flags, Number, Properties, joined
 from aflite_assets.scan.properties.tables import column_properties
@@ -72,18 +73,25 @@ def _text_properties(
 ) -> tuple[list[Flags], list[Number]]:
     flags: list[Flags] = []
     numbers: list[Number] = []
+    compared: list[Flags] = []
     for name, texts in rows.texts.items():
         is_declared = name in declared
-        flags += [
+        own = [
             text_flags(texts, name, declared=is_declared),
             group_flags(tokens[name], name, declared=is_declared),
-            broken_word_flag(tokens[name], name, declared=is_declared),
             word_flags(tokens[name], name, fewest=fewest, declared=is_declared),
+            habit_flags(texts, tokens[name], name, fewest=fewest, declared=is_declared),
+        ]
+        compared.append(joined(own, rows=len(rows)))
+        flags += [
+            *own,
+            broken_word_flag(tokens[name], name, declared=is_declared),
             ending_flags(texts, name, fewest=fewest, declared=is_declared),
         ]
         numbers += text_numbers(texts, tokens[name], name, declared=is_declared)
     if len(tokens) == 2:
         (first, second), names = tokens.values(), (*tokens,)
+        flags.append(agreement_flags(compared[0], compared[1], (names[0], names[1])))
         numbers += pair_numbers(first, second, (names[0], names[1]))
         if rows.answers and rows.question_codes is not None:
             lengths = np.array([len(text or "") for text in rows.texts[names[1]]], dtype=np.float64)

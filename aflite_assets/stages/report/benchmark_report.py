@@ -79,7 +79,8 @@ def run(
     write_json(folder / "figures.json", {name: picture.alt for name, picture in pictures.items()})
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     context.tracker.log_artifact(folder / "report.json")
-    verdicts, first = verdict_texts(analysis), first_screen(analysis, from_files=shown.from_files)
+    verdicts = verdict_texts(analysis)
+    first = first_screen(analysis, from_files=shown.from_files, versions=versions)
     return {
         "first_screen": markdown.first_screen_markdown(first, screen_bars(analysis, first)),
         "test_sets": [test.name for test in analysis.facts.test_sets],
@@ -105,4 +106,4 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "29", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "30", BenchmarkReportSettings, BenchmarkReportInputs, run)

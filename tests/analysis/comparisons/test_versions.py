@@ -12,6 +12,7 @@ from aflite_assets.analysis.comparisons.versions import Changed, RowCounts, Vers
 from aflite_assets.analysis.rows.table import PREDICTIONS, TEST_ROWS
 from aflite_assets.errors import DataError
 from aflite_assets.reports.sentences.versions import comparison_line
+from aflite_assets.scan.cues import CueProperty
 from tests.planted_cues import STOP, WORD, scanned
 
 ROWS = 200
@@ -137,3 +138,20 @@ def test_a_cue_is_gone_new_or_weaker_and_a_small_change_is_none(tmp_path: Path) 
     )
     assert compare_versions(before, replace(new, scan=scanned(STOP, slightly)), smallest_effect=1.0).cues == ()
     assert compare_versions(before, new, smallest_effect=1.0).cues == ()  # the second was not scanned
+
+
+def test_a_range_that_moved_is_the_same_cue(tmp_path: Path) -> None:
+    old, new = (write_version(tmp_path / name, right=0.6, seed=1) for name in ("old", "new"))
+    income = (CueProperty("column", "income", "income"),)
+    before = replace(WORD, name="income at most 3223", properties=income)
+    after = replace(WORD, name="income at most 3212", properties=income)
+    scans = [scanned(before), scanned(after)]
+    pair = [replace(each, scan=scan) for each, scan in zip((old, new), scans, strict=True)]
+    assert compare_versions(pair[0], pair[1], smallest_effect=1.0).cues == ()
+    weaker = replace(pair[1], scan=scanned(replace(after, balanced=0.56, low=0.55, high=0.57)))
+    (moved,) = compare_versions(pair[0], weaker, smallest_effect=1.0).cues
+    assert (moved.name, moved.state, moved.old, moved.new) == ("income at most 3223", "weaker", 0.682, 0.56)
+    both = replace(pair[0], scan=scanned(before, replace(after, number=2)))  # the equal name is the same cue
+    assert [(one.name, one.state) for one in compare_versions(both, pair[1], smallest_effect=1.0).cues] == [
+        ("income at most 3223", "gone")
+    ]

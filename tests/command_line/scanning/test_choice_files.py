@@ -107,7 +107,42 @@ def test_a_rule_is_explained_shown_and_followed_by_what_to_do(tmp_path: Path, sc
     spec = load_spec(new)
     assert spec.challenge_sets["balanced"].balanced_by[:1] == ("length",)
     assert (spec.filter.evaluation_rows, spec.filter.threshold) == ("kept", 0.8)
+    assert f"The dataset's file '{new}' is written." in out
     assert main(["check", str(new), "--no-timing"]) == 0
+
+
+def test_values_of_a_column_of_pairs_are_scored_separately_if_it_is_named(tmp_path: Path, scan: Scan) -> None:
+    rows = _pairs(200, longer=0.5, subset="a") + _pairs(200, longer=0.95, seed=1, subset="b")
+    rows = [{**{name: row[name] for name in ("prompt", "chosen", "rejected")}, "batch": row["subset"]} for row in rows]
+    file = _jsonl(tmp_path / "p.jsonl", rows)
+    _, out, _ = scan(file)
+    assert "\nNot read: 'batch'; `--subset COLUMN` scores the pairs with each value separately.\n" in out
+    _, out, _ = scan(file, "--subset", "batch")
+    assert "Not read" not in out
+    lines = [line.split() for line in out.splitlines() if line.startswith("the longest answer ")]
+    assert [line[3] for line in lines] == ["b", "all"] or [line[3] for line in lines] == ["all", "b"]
+    code, _, err = scan(file, "--subset", "batsh")
+    assert (code, "'p.jsonl' has no column 'batsh'" in err, "did you mean 'batch'?" in err) == (2, True, True)
+    table = tmp_path / "t.csv"
+    table.write_text("label,text\n" + "a,one two three\nb,four five six\n" * 60)
+    code, _, err = scan(table, "--subset", "text")
+    assert (code, "`--subset` is 'text', but 't.csv' is not read as preferences or questions" in err) == (2, True)
+
+
+def test_a_filter_file_balances_by_the_odd_one_out_if_it_is_named(tmp_path: Path, scan: Scan) -> None:
+    rng = np.random.default_rng(0)
+    rows = []
+    for number in range(160):
+        shared = rng.choice(WORDS, 4)
+        wrong = [" ".join([*shared, *rng.choice(WORDS, 3)]) for _ in range(3)]
+        rows.append({"question": f"q {number}", "choices": [" ".join(rng.choice(WORDS, 7)), *wrong], "answer": 0})
+        place = int(rng.integers(4))
+        choices = rows[-1]["choices"]
+        choices[0], choices[place], rows[-1]["answer"] = choices[place], choices[0], place
+    code, out, _ = scan(_jsonl(tmp_path / "q.jsonl", rows), "--filter-file", str(tmp_path / "quiz.yaml"))
+    assert (code, "by picking the odd one out" in out.splitlines()[0]) == (1, True)
+    assert "words that the right one lacks" in " ".join(out.split())
+    assert load_spec(tmp_path / "quiz.yaml").challenge_sets["balanced"].balanced_by == ("oddness",)
 
 
 def test_a_filter_file_of_questions_compares_answers_and_is_never_overwritten(tmp_path: Path, scan: Scan) -> None:

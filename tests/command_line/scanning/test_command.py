@@ -203,6 +203,22 @@ def test_a_folder_of_images_with_metadata(scan: Scan, tmp_path: Path) -> None:
     assert "(first: 'gone.jpg'); correct the column `file_name`" in err
 
 
+def test_a_table_of_image_names_beside_its_images(scan: Scan, tmp_path: Path) -> None:
+    folder = _images(tmp_path / "pictures")
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jpg"))
+    rows = [{"file": name, "label": name.split("/")[0]} for name in names]
+    table = _write(tmp_path / "pictures.csv", rows)
+    code, out, _ = scan(table)
+    assert code == 1
+    assert "“JPEG quality = 95” for class “cat”" in out.splitlines()[0]
+    assert f"{len(names)} images of '{folder}', by 'pictures.csv'.\nLabel: 'label', 2 values. Read: images." in out
+    code, _, err = scan(_write(tmp_path / "pictures.csv", [*rows, {"file": "../gone.jpg", "label": "cat"}]))
+    assert code == 2
+    assert "the column 'file' of 'pictures.csv' names images, but not all of them are in " in err
+    assert "put them there, or leave the column out with `--skip file`" in err
+    assert "Read: no column.\nNot read: 'file'." in scan(table, "--skip", "file")[1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -11,12 +11,19 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
+from aflite_assets.analysis.comparisons.versions import MovedCue, VersionComparison
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
+from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.page.attachments import MOST_ROWS
+from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.sentences.summary import plain_summary
-from tests.planted_reports import rendered_page
-from tests.undrawn import undrawn_page
+from aflite_assets.scan.cues import CueProperty
+from tests.planted_cues import STOP, scanned
+from tests.planted_reports import rendered_page, report_inputs
+from tests.undrawn import undrawn_figures, undrawn_page
+
+CLOSING = CueProperty("missing values", "closing is missing", "closing")
 
 VOID = {"meta", "img", "br", "link", "input", "hr", "source"}
 WITHIN_A_SENTENCE = {"a", "dfn"}
@@ -377,3 +384,18 @@ def test_test_rows_left_alone_are_not_called_filtered(by_hand: BenchmarkData, ma
     test, odd = by_hand.test_sets
     assert "on filtered rows" not in words_of(make_by_hand(test_sets=(replace(test, kept={}), odd)))
     assert "on filtered rows" in words_of(by_hand)
+
+
+def test_the_first_screen_begins_with_what_changed_and_links_to_the_section(planted: BenchmarkData) -> None:
+    gone = MovedCue("closing <b>", "neutral", False, 0.98, None)
+    compared = VersionComparison("loans of 2026", "loans_fixed of 2026", (), 0, (), (), (), (gone,))
+    analysis = analyse(replace(planted, scan=scanned(replace(STOP, kind=CLOSING.kind, properties=(CLOSING,)))))
+    with undrawn_figures():
+        inputs = replace(report_inputs(planted), versions=(compared,))
+        page = render_report(analysis, inputs, report_pictures(analysis, inputs))
+    first = page[page.index('<section id="verdict"') :]
+    change, badge = first.index("no longer predicts the label: 98.0 % balanced accuracy then"), first.index("<h2")
+    assert change < badge
+    assert "the cue “closing &lt;b&gt;” no longer" in first
+    assert first.index('<a class="to" href="#versions">more</a>') < badge
+    assert "add <code>irrelevant: [closing]</code> to the dataset&#39;s file and run again" in first

@@ -7,13 +7,16 @@ import pytest
 
 from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, ChallengeFall
+from aflite_assets.analysis.comparisons.versions import MovedCue, VersionComparison
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.checks import CheckOutcome
+from aflite_assets.reports.page.markdown import first_screen_markdown
 from aflite_assets.reports.sentences.finding import BADGES, Badge, Tone
 from aflite_assets.reports.sentences.first_screen import SIGNS, _limits, first_screen
-from aflite_assets.reports.sentences.verdict import VerdictWords
+from aflite_assets.reports.sentences.verdict import VerdictWords, verdict_json
+from aflite_assets.reports.sentences.versions import outcome_line
 from aflite_assets.scan.blind.records import ALL_SUBSETS, BlindRule, BlindScores
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, Elsewhere, ScanFacts, State
 
@@ -93,6 +96,69 @@ def test_a_column_is_asked_for_when_it_was_known(analysis: Analysis) -> None:
     )
 
 
+def test_the_advice_on_a_column_is_also_in_the_json(analysis: Analysis) -> None:
+    days = replace(cue(0, "days at least 2", "days", kind="column"), reason=None)
+    json: Any = verdict_json(judged(without_falls(analysis), "easy", cues=(days,)))
+    assert json["details"][-1].endswith(
+        " Was “days” known before the label was? If not, drop the column. Also drop a column that is no part of the "
+        "task."
+    )
+    artefact: Any = verdict_json(judged(analysis, "artefact_tells", cues=(replace(days, reason="artefact"),)))
+    assert "known before" not in artefact["details"][-1]
+
+
+FALL = ChallengeFall("svm", "test", "clean", 0.79, 0.74, 5.1, -1.0, 11.2, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("falls", "said"),
+    [
+        (
+            (replace(FALL, test_set="other", fall=1.0), FALL),
+            ", and does not fall significantly on challenge sets (most on “clean”: 5.1 points, 95 % "
+            "[\N{MINUS SIGN}1.0, 11.2])",
+        ),
+        (
+            (replace(FALL, fall=3.0, low=1.0, high=5.0),),
+            ", and falls by less than 5 points on challenge sets (most on “clean”: 3.0 points, 95 % [1.0, 5.0])",
+        ),
+        ((replace(FALL, fall=-2.0), replace(FALL, evaluator="other")), " and does not fall on challenge sets"),
+    ],
+)
+def test_an_easy_task_names_the_largest_fall(falls: tuple[ChallengeFall, ...], said: str, analysis: Analysis) -> None:
+    fallen = replace(analysis, tables={**analysis.tables, CHALLENGE_FALLS.name: falls})
+    assert VerdictWords(fallen, fallen.verdicts[0]).kept_elsewhere("svm") == said
+
+
+def compared(old: str, *cues: MovedCue) -> VersionComparison:
+    return VersionComparison(old, "toy_nli_fixed", (), 0, (), (), (), cues)
+
+
+def test_the_first_screen_begins_with_what_became_of_the_repaired_cue(analysis: Analysis) -> None:
+    left = replace(cue(0, "place = 'water'", "place"), reason=None, balanced=0.612)
+    mended = judged(without_falls(analysis), "easy", cues=(left,))
+    moved = compared("toy_nli of 2026", MovedCue("closing", "entailment", False, 0.98, None))
+    screen = first_screen(mended, from_files=True, versions=(compared("toy_nli_fixed of 2026"), moved))
+    assert screen.change == (
+        "Since toy_nli of 2026, the cue “closing” no longer predicts the label: 98.0 % balanced accuracy then, not "
+        "found now (a scan of these rows finds cues from 60 % on). The strongest cue is now “place = 'water'” for "
+        "“entailment”, 61.2 %."
+    )
+    assert first_screen_markdown(screen, None).startswith("**What changed:** Since toy\\_nli of 2026, the cue ")
+    assert first_screen(mended, from_files=True, versions=(compared("toy_nli of 2026"),)).change == ""
+
+
+def test_a_weaker_cue_has_both_numbers_and_others_are_counted(analysis: Analysis) -> None:
+    weaker = MovedCue("ends with '!'", "entailment", True, 0.9, 0.6)
+    others = MovedCue("site", "entailment", False, 0.7, None), MovedCue("new", "entailment", False, None, 0.8)
+    scan = replace(judged(analysis, "easy").scan or ScanFacts((), None, (), 0, 0, 0, ()), cues=())
+    assert outcome_line(compared("old", weaker, *others), scan) == (
+        "Since old, the cue “ends with '!'” predicts the label less: 90.0 → 60.0 % balanced accuracy. 1 more cue is "
+        "gone or weaker. No cue is left."
+    )
+    assert outcome_line(compared("old", others[1]), scan) == ""
+
+
 def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analysis) -> None:
     cues = (cue(3, "place = 'water'", "place"), cue(5, "place = 'land'", "place"), cue(6, "other", "other"))
     declared = replace(PLACE, reason="declared")
@@ -104,8 +170,9 @@ def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analys
     )
     assert screen.sure == "The 95 % interval of the 50.0 points is 40.0 to 60.0."
     assert screen.to_do == (
-        "Take the attribute place out of the rows if you can, or collect rows in which it is as frequent in every "
-        "class. Until then, `filtered` (402 of 1,200 train rows) is for applications whose rows look like “hans”: "
+        "Rebalance the rows, or collect others, so that the attribute place is as frequent in every class. Models do "
+        "not read an attribute, so leaving it out changes nothing. "
+        "Until then, `filtered` (402 of 1,200 train rows) is for applications whose rows look like “hans”: "
         "“linear” is right on 64.0 instead of 55.0 %, at the price of 76.0 instead of 78.0 % on “test”."
     )
     assert screen.carriers == (
@@ -155,7 +222,8 @@ def test_an_artefact_is_named_with_its_accuracy(analysis: Analysis) -> None:
         "where chance is 50 %. It is no part of the task."
     )
     assert screen.sure == (
-        "95 % interval 70.0 to 80.0 %, on held-out rows. It was not tested whether models lean on it."
+        "95 % interval 70.0 to 80.0 %, on held-out rows. It was not tested whether models lean on it, because at most "
+        "three properties are tested."
     )
     assert (
         screen.command == "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER   # makes it the same in all rows, in a copy"

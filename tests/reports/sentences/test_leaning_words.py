@@ -1,6 +1,7 @@
 """Whether models lean on a property has one of four answers, in the same words wherever it is asked."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from aflite_assets.reports.sentences.leaning import (
     NOT_TESTED,
     cue_leaning,
     leanings_line,
+    untested_text,
     untold_text,
 )
 from aflite_assets.scan.cues import Cue, CueProperty
@@ -23,11 +25,17 @@ NOT_SEEN = replace(TESTED, adjusted_p=0.4)
 FEW = replace(TESTED, adjusted_p=None, carriers=29, why="few carriers")
 
 
+UNTESTED = (
+    "It was not tested whether models lean on it, because at most three properties are tested, and declared ones come "
+    "first. If it is no part of the task, add `irrelevant: [desk]` to the dataset's file and run again."
+)
+
+
 @pytest.mark.parametrize(
     ("leanings", "said"),
     [
-        ((), NOT_TESTED),
-        ((replace(TESTED, name="site"),), NOT_TESTED),
+        ((), UNTESTED),
+        ((replace(TESTED, name="site"),), UNTESTED),
         ((NOT_SEEN, TESTED), LEANS),
         ((FEW, NOT_SEEN), "Models are not shown to lean on it; only “linear” was tested."),
         (
@@ -53,7 +61,43 @@ def test_a_cue_of_the_scan_has_one_of_four_answers(leanings: tuple[PropertyLeani
 def test_a_word_and_a_length_are_known_by_the_scans_name(kind: str, name: str, word: str, scanned: str) -> None:
     cue = replace(DESK, name=f"{scanned}, more", properties=(CueProperty("any", scanned, ""),))
     assert cue_leaning(cue, [replace(TESTED, kind=kind, name=name, word=word)]) == LEANS
-    assert cue_leaning(cue, [replace(TESTED, kind=kind, name=f"{name}s", word=word)]) == NOT_TESTED
+    assert cue_leaning(cue, [replace(TESTED, kind=kind, name=f"{name}s", word=word)]).startswith(NOT_TESTED)
+
+
+def _of_kind(kind: str, source: str = "days", **changes: Any) -> Cue:
+    return replace(DESK, kind=kind, properties=(CueProperty(kind, "days at least 2", source),), **changes)
+
+
+@pytest.mark.parametrize(
+    ("cue", "said"),
+    [
+        (
+            _of_kind("column"),
+            ", because a feature column is tested only if it is declared. If it is no part of the task, add "
+            "`irrelevant: [days]` to the dataset's file and run again.",
+        ),
+        (
+            _of_kind("missing values", reason="artefact"),
+            ", because at most three properties are tested, and declared ones come first. To have it tested, add "
+            "`irrelevant: [days]` to the dataset's file and run again.",
+        ),
+        (_of_kind("column", reason="declared"), ", because at most three properties are tested."),
+        (
+            _of_kind("words", "text"),
+            ", because at most three properties are tested, and declared ones come first. To have it tested, add an "
+            "attribute that states which rows have the cue, and declare it irrelevant.",
+        ),
+    ],
+)
+def test_a_cue_that_was_not_tested_says_why_and_what_to_do(cue: Cue, said: str) -> None:
+    assert untested_text(cue) == f"It was not tested whether models lean on it{said}"
+
+
+def test_a_cue_that_no_model_can_see_and_a_cue_of_answers_are_not_to_be_declared() -> None:
+    assert untested_text(_of_kind("order", "")) == "Models cannot see it in a single row."
+    assert cue_leaning(_of_kind("words", "text"), (), of_answers=True) == (
+        "It was not tested whether models lean on it, because the rows are answers to questions."
+    )
 
 
 def test_a_synonym_that_was_tested_is_named() -> None:

@@ -8,7 +8,7 @@ from aflite_assets.analysis.comparisons.falls import ChallengeFall
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.reports.sentences.falls import alike_text, falls_text
-from aflite_assets.reports.sentences.verdict import judgement_text, leaning_text
+from aflite_assets.reports.sentences.leaning import judgement_text, leaning_text
 from aflite_assets.reports.tables.cells import property_name
 from tests.planted_leanings import leaning_inputs
 from tests.reports.sentences.test_verdict import alike, beginning, started, verdict_text
@@ -71,8 +71,9 @@ def test_sure_and_large_falls_of_the_evaluator_that_falls_furthest_are_named() -
     second = replace(fall, test_set="hard", challenge=0.84, fall=6.0, low=2.0, high=10.0)
     small, unsure = replace(fall, test_set="other", fall=4.9), replace(fall, test_set="third", low=-0.1)
     assert falls_text([other, fall, second, small, unsure]) == (
-        "“svm” is right on 90.0 % of “test”, but on 80.0 % of “clean” (\N{MINUS SIGN}10.0 points, 95 % "
-        "[\N{MINUS SIGN}14.0, \N{MINUS SIGN}6.0]) and 84.0 % of “hard” (\N{MINUS SIGN}6.0 points, 95 % "
+        "as means over the classes, “svm” is right on 90.0 % of “test”, but on 80.0 % of “clean” "
+        "(\N{MINUS SIGN}10.0 points, 95 % [\N{MINUS SIGN}14.0, \N{MINUS SIGN}6.0]) and 84.0 % of “hard” "
+        "(\N{MINUS SIGN}6.0 points, 95 % "
         "[\N{MINUS SIGN}10.0, \N{MINUS SIGN}2.0]): another source, harder rows, other labels or a shortcut"
     )
     assert falls_text([small, unsure]) == ""

@@ -36,7 +36,8 @@ def test_an_artefact_is_the_first_line_and_data_are_mended_first(planted: Benchm
     assert text.code == "artefact_tells"
     assert text.sentence.startswith(
         "An artefact tells the label: “ends without a full stop (text)” for “contradiction”, 75.0 % balanced "
-        "accuracy by itself, where chance is 50 %. It was not tested whether models lean on it."
+        "accuracy by itself, where chance is 50 %. It was not tested whether models lean on it, because at most "
+        "three properties are tested, and declared ones come first."
     )
     assert (
         beginning(text, "These single")

@@ -52,6 +52,15 @@ def test_balanced_pairs_have_as_many_longer_right_answers_as_shorter_ones() -> N
     assert _chosen(rows, balanced_by=("length",), seed=3)[3:] == chosen[3:]
 
 
+def test_the_odd_one_out_is_balanced_in_questions_of_three_answers() -> None:
+    odd = ("red moon rising", "blue lake shore", "blue lake house")
+    typical = ("blue lake shore", "blue lake house", "red moon rising")
+    chosen = _chosen(_rows([odd] * 6 + [typical] * 2), balanced_by=("oddness",))
+    assert (sum(one < 6 for one in chosen), chosen[2:]) == (2, [6, 7])
+    with pytest.raises(DataError, match="'oddness', which needs a question with at least three answers, but all have"):
+        _chosen(_rows([(LONG, SHORT)] * 4), against=("oddness",))
+
+
 def test_two_measures_are_balanced_together() -> None:
     """Length and negation agree in 5 questions and disagree in 4 one way, in 2 the other way."""
     both, longer, denied = (

@@ -109,3 +109,21 @@ def test_a_name_has_no_part_of_the_class() -> None:
     assert {"folder = 'x'", "file name is written like 'DSC_#'"} & names == {"file name is written like 'DSC_#'"}
     assert not any("cat" in name or "dog" in name for name in names)
     assert numbers[0].lows[numbers[0].codes].tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("across", "down"), [(2, 0), (-1, 0), (0, 3)])
+def test_red_shifted_against_blue(across: int, down: int) -> None:
+    plain = np.repeat(draw_pixels(RNG, 64)[:, :, :1], 3, axis=2)
+    shifted = plain.copy()
+    shifted[:, :, 0] = np.roll(plain[:, :, 0], (down, across), axis=(0, 1))
+    _, values, _ = _properties([encode(plain, "PNG"), encode(shifted, "PNG")])
+    expected = {"to the right": across, "down": down}
+    for way, pixels in expected.items():
+        found = values.get(f"pixels by which red is shifted {way} of blue", [0, 0])  # equal values are no property
+        assert found == [0, pixels]
+
+
+def test_an_image_of_one_colour_has_no_shift() -> None:
+    flat = np.full((40, 40, 3), 90, np.uint8)
+    _, values, _ = _properties([encode(flat, "PNG"), encode(draw_pixels(RNG, 40), "PNG")])
+    assert not any("is shifted" in name for name in values)

@@ -4,16 +4,17 @@ Code that handles rows, memory and devices belongs here. The package `solver` se
 `kernels` has the arithmetic on rows.
 """
 
-from aflite_assets.algorithm.linear.engine.linear_engine import (
+from aflite_assets.algorithm.linear.engine.linear_engine import LinearEngine
+from aflite_assets.algorithm.linear.engine.passes import Counts
+from aflite_assets.algorithm.linear.engine.preparation import is_exact
+from aflite_assets.algorithm.linear.engine.results import (
     EngineTally,
     KeptClassifiers,
-    LinearEngine,
     SetCounts,
     SummedClassifiers,
     WholeIteration,
     tally_of,
 )
-from aflite_assets.algorithm.linear.engine.passes import Counts
 
 __all__ = [
     "Counts",
@@ -23,5 +24,6 @@ __all__ = [
     "SetCounts",
     "SummedClassifiers",
     "WholeIteration",
+    "is_exact",
     "tally_of",
 ]

@@ -30,7 +30,7 @@ _LEAST_SHARE = 0.2
 # Pairs of steps and gradient changes. More do not save evaluations; on badly scaled columns half of them take twice as
 # many, but where all vectors together leave the caches, going through the pairs costs more than that.
 _MEMORY, _LEAST_MEMORY = 10, 4
-_CACHED_BYTES = 2**22
+CACHED_BYTES = 2**22
 # Vectors a fit needs beside its pairs of steps and changes: point, gradient, direction, their next ones, weights.
 _OTHER_VECTORS = 14
 
@@ -53,6 +53,11 @@ class Fits:
     intercepts: torch.Tensor
     converged: torch.Tensor
     evaluations: torch.Tensor
+
+    def part(self, start: int, stop: int) -> "Fits":
+        """Return the fits with numbers from `start` up to, but not including, `stop`. Arrays are not copied."""
+        chosen = slice(start, stop)
+        return Fits(self.weights[chosen], self.intercepts[chosen], self.converged[chosen], self.evaluations[chosen])
 
 
 def fit(
@@ -212,5 +217,5 @@ def _memory(size: int, sets: int, itemsize: int, memory_limit: int, *, cached: b
     time.
     """
     vector_bytes = size * sets * itemsize
-    most = _MEMORY if cached or vector_bytes <= _CACHED_BYTES else _MEMORY // 2
+    most = _MEMORY if cached or vector_bytes <= CACHED_BYTES else _MEMORY // 2
     return int(np.clip((memory_limit // 2 // vector_bytes - _OTHER_VECTORS) // 2, _LEAST_MEMORY, most))

@@ -4,7 +4,7 @@ between iterations, and returns the counts of predictions.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 
 from aflite_assets.algorithm.inputs import Inputs
 from aflite_assets.algorithm.linear.engine.fitting import (
+    CACHED_BYTES,
     PRECISIONS,
     Fits,
     Point,
@@ -20,16 +21,32 @@ from aflite_assets.algorithm.linear.engine.fitting import (
     sets_at_once,
     tolerance_at,
 )
-from aflite_assets.algorithm.linear.engine.passes import Counts, DataPasses, SummedPasses, TorchPasses
-from aflite_assets.algorithm.linear.engine.pool import PoolFeatures, Standardization, pool_on, working_memory
+from aflite_assets.algorithm.linear.engine.passes import (
+    Counts,
+    DataPasses,
+    SummedPasses,
+    TorchPasses,
+    gathered_bytes,
+    most_gathered,
+)
+from aflite_assets.algorithm.linear.engine.pool import PoolFeatures, pool_on, working_memory
 from aflite_assets.algorithm.linear.engine.preparation import draw, prepare
+from aflite_assets.algorithm.linear.engine.results import (
+    EngineTally,
+    KeptClassifiers,
+    SetCounts,
+    SummedClassifiers,
+    WholeIteration,
+    tally_of,
+    tally_of_counts,
+)
 from aflite_assets.algorithm.linear.engine.training_sets import TrainingSets
 from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID, SOFTMAX, Objective, n_outputs
 from aflite_assets.algorithm.linear.solver.preconditioner import Preconditioner, preconditioner_at
 from aflite_assets.algorithm.linear.threads import Threads, one_torch_thread
 from aflite_assets.algorithm.partitions import Purpose
 from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.algorithm.tally import Tally, counts_classes, predicted_instead
+from aflite_assets.algorithm.tally import Tally, counts_classes
 
 _log = logging.getLogger(__name__)
 
@@ -37,103 +54,11 @@ _log = logging.getLogger(__name__)
 _START_ROWS, _START_PARTS = 16384, 8
 
 
-@dataclass(frozen=True)
-class EngineTally:
-    """The counts of predictions in one iteration, and a starting point for the fits of the next iteration.
-
-    `start`: the mean of the iteration's classifiers, for standardized features. `start` is float64, kinds of classifier
-    x outputs x (width + 1), with intercepts in the last column. `evaluations`: the number of gradients that each fit
-    computed, kinds of classifier x subsets.
-    """
-
-    tally: Tally
-    start: np.ndarray
-    evaluations: np.ndarray
-
-
-@dataclass(frozen=True)
-class WholeIteration:
-    """Numbers that are common to all fits of an iteration: the number of training sets and their mean
-    number of rows.
-    """
-
-    n_sets: int
-    train_size: float
-
-    @classmethod
-    def of(cls, subsets: Sequence[np.ndarray]) -> "WholeIteration":
-        """Return the number and the mean size of the given training sets."""
-        return cls(len(subsets), sum(map(len, subsets)) / len(subsets))
-
-
-class SummedClassifiers:
-    """A running sum of the weights and intercepts of all classifiers of one kind. The rounding of the sum depends on
-    `at_once`, but not on how many classifiers are added per call.
-
-    The object holds the sum and the classifiers of at most `at_once` training sets. `at_once` is the number of training
-    sets that are fitted at a time.
-    """
-
-    def __init__(self, at_once: int) -> None:
-        self._at_once, self._waiting = at_once, np.empty((0, 0, 0), np.float32)
-        self._total, self._n_sets = np.zeros((0, 0)), 0
-
-    def add(self, classifiers: np.ndarray) -> None:
-        """Add `classifiers`, which are for standardized rows: float32, sets x outputs x (padded width + 1), with
-        intercepts in the last column.
-        """
-        if not self._n_sets:
-            self._total, self._waiting = np.zeros(classifiers.shape[1:]), classifiers[:0]
-        self._n_sets += len(classifiers)
-        while len(classifiers):
-            missing = self._at_once - len(self._waiting)
-            self._waiting = np.concatenate([self._waiting, classifiers[:missing]])
-            classifiers = classifiers[missing:]
-            if len(self._waiting) == self._at_once:
-                self._add_waiting()
-
-    def mean(self) -> np.ndarray:
-        """Return the mean classifier: float64, outputs x (padded width + 1)."""
-        self._add_waiting()
-        return self._total / self._n_sets
-
-    def _add_waiting(self) -> None:
-        self._total += torch.from_numpy(self._waiting).double().sum(dim=0).numpy()
-        self._waiting = self._waiting[:0]
-
-
-@dataclass(frozen=True)
-class KeptClassifiers:
-    """The classifiers of one kind, in the order in which they were added. Another process sums the classifiers with
-    `SummedClassifiers`.
-    """
-
-    at_once: int
-    parts: list[np.ndarray] = field(default_factory=list)
-
-    def add(self, classifiers: np.ndarray) -> None:
-        """Append `classifiers`, an array as in `SummedClassifiers.add`."""
-        self.parts.append(classifiers)
-
-
 class _Collector(Protocol):
     def add(self, classifiers: np.ndarray) -> None: ...
 
 
 _Collecting = TypeVar("_Collecting", bound=_Collector)
-
-
-@dataclass(frozen=True)
-class SetCounts:
-    """Counts and classifiers from the fits to some training sets of one iteration. The arrays may be read-only.
-
-    `counts`: one entry per row of the pool. `classifiers`: one entry per kind of classifier. `evaluations`: the number
-    of computed gradients per kind and training set.
-    """
-
-    counts: Counts
-    classifiers: tuple[KeptClassifiers, ...]
-    evaluations: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -244,6 +169,43 @@ class LinearEngine:
         )
         return SetCounts(counts, tuple(classifiers), evaluations)
 
+    @one_torch_thread()
+    def tally_permuted(
+        self, permuted: Sequence[np.ndarray], subsets: Sequence[Sequence[np.ndarray]], *, pool: np.ndarray
+    ) -> list[Tally]:
+        """Return one tally for each label vector in `permuted`. The classifiers of several label vectors are fitted
+        together, because small jobs spend most of their time in calls to torch.
+
+        `permuted`: permutations of the engine's labels, one label per input row. `subsets`: for each label vector, its
+        training sets. All fits share the start and the preconditioner that belong to the engine's labels. The optima do
+        not depend on the start and the preconditioner. The engine must not use the compiled passes (`is_exact`).
+        """
+        n_classes, in_pool = len(self._inputs.classes), self._pool.slots_of(pool)
+        sets = [
+            TrainingSets.of(
+                [self._pool.slots_of(subset) for subset in own],
+                np.searchsorted(self._inputs.classes, labels)[self._pool.rows],
+                n_classes=n_classes,
+            )
+            for labels, own in zip(permuted, subsets, strict=True)
+        ]
+        whole = WholeIteration.of([subset for own in subsets for subset in own])
+        counts = [self._zero_counts(matrix=False, classes=False) for _ in sets]
+        for loss in self._losses():
+            of_kind = [one.without_probabilities() if loss == HINGE else one for one in counts]
+            self._add_permuted(sets, self._problem(loss, whole, pool, None), of_kind, in_pool)
+        return [
+            tally_of_counts(
+                one.of_slots(in_pool),
+                len(self._losses()),
+                inputs=replace(self._inputs, labels=labels),
+                pool=pool,
+                n_sets=len(own),
+                left_out=own,
+            )
+            for one, labels, own in zip(counts, permuted, subsets, strict=True)
+        ]
+
     def _count(
         self,
         collector: Callable[[int], _Collecting],
@@ -263,13 +225,8 @@ class LinearEngine:
         slots = [self._pool.slots_of(subset) for subset in subsets]
         left_out = [] if unpredicted is None else [self._pool.slots_of(rows) for rows in unpredicted]
         sets = TrainingSets.of(slots, self._codes[self._pool.rows], n_classes=n_classes, left_out=left_out)
-        counts = Counts.zeros(
-            len(self._pool.rows),
-            n_classes,
-            label=self._settings.classifier != "linear_svm",
-            matrix=keep_probabilities,
-            classes=counts_classes(self._inputs, self._memory_limit),
-        )
+        by_class = counts_classes(self._inputs, self._memory_limit)
+        counts = self._zero_counts(matrix=keep_probabilities, classes=by_class)
         evaluations, collectors = [], []
         for number, loss in enumerate(self._losses()):
             problem = self._problem(loss, whole, pool, None if start is None else start[number])
@@ -277,6 +234,15 @@ class LinearEngine:
             collectors.append(collector(problem.at_once))
             evaluations.append(self._add_predictions(sets, problem, of_kind, in_pool, collectors[-1]))
         return counts.of_slots(in_pool), np.stack(evaluations), collectors
+
+    def _zero_counts(self, *, matrix: bool, classes: bool) -> Counts:
+        return Counts.zeros(
+            len(self._pool.rows),
+            len(self._inputs.classes),
+            label=self._settings.classifier != "linear_svm",
+            matrix=matrix,
+            classes=classes,
+        )
 
     def _losses(self) -> tuple[int, ...]:
         logistic = SIGMOID if len(self._inputs.classes) == 2 else SOFTMAX
@@ -332,6 +298,48 @@ class LinearEngine:
             collector.add(torch.cat([fits.weights, fits.intercepts[..., None]], dim=-1).numpy(force=True))
         return np.concatenate(evaluations)
 
+    def _add_permuted(
+        self, sets: Sequence[TrainingSets], problem: _Problem, counts: Sequence[Counts], counted: np.ndarray
+    ) -> None:
+        """Fit the classifiers of several label vectors, and add their predictions for the slots `counted`. `sets` and
+        `counts` have one entry per label vector.
+        """
+        at_once = self._permuted_at_once(sets, problem)
+        if at_once == 1:
+            for own, of_labels in zip(sets, counts, strict=True):
+                alone = replace(problem, at_once=min(problem.at_once, len(own)))
+                self._add_predictions(own, alone, of_labels, counted, KeptClassifiers(len(own)))
+            return
+        for first in range(0, len(sets), at_once):
+            batch, start = sets[first : first + at_once], 0
+            fits = self._fit_permuted(batch, problem)
+            for own, of_labels in zip(batch, counts[first : first + at_once], strict=True):
+                part = fits.part(start, start + len(own))
+                self._repeat_in_float64(part, own, problem)
+                self._passes(own, counted, problem.objective).count(part.weights, part.intercepts, of_labels)
+                start += len(own)
+
+    def _fit_permuted(self, sets: Sequence[TrainingSets], problem: _Problem) -> Fits:
+        """Fit the classifiers of several label vectors together. The pool is copied once per label vector, because the
+        rows of a copy have the classes of one label vector.
+        """
+        joined, (block,) = TrainingSets.joined(sets), self._pool.blocks()
+        copies = torch.from_numpy(block.features).repeat(len(sets), 1)
+        passes = self._torch_passes(self._pool, joined, problem.objective, resident=copies)
+        return self._fit(passes, joined, problem, together=len(joined))
+
+    def _permuted_at_once(self, sets: Sequence[TrainingSets], problem: _Problem) -> int:
+        """Return the number of label vectors whose classifiers are fitted together, at least 1.
+
+        The copied rows must be small enough to be gathered, and L-BFGS must keep as many pairs as for one label vector.
+        """
+        itemsize, largest = self._prepared.dtype.itemsize, max(sets, key=lambda own: own.sizes.sum())
+        copied = len(self._pool.rows) * self._pool.width * itemsize
+        gathered = gathered_bytes(largest, self._pool.width, problem.objective.outputs, itemsize)
+        vectors = len(largest) * problem.preconditioner.size * itemsize
+        most = min(most_gathered(self._working_memory) // (copied + gathered), CACHED_BYTES // vectors)
+        return max(1, min(most, problem.at_once // len(largest)))
+
     def _fit(self, passes: DataPasses, sets: TrainingSets, problem: _Problem, *, together: int = 1) -> Fits:
         return fit(
             passes,
@@ -354,8 +362,8 @@ class LinearEngine:
         precise = problem.preconditioner.double()
         missed = 0
         for number in failed:
-            rows = self._pool.rows[sets[number]]
-            alone = TrainingSets.of([np.arange(len(rows))], self._codes[rows], n_classes=len(self._inputs.classes))
+            rows, codes = self._pool.rows[sets[number]], sets.codes[sets[number]]
+            alone = TrainingSets.of([np.arange(len(rows))], codes, n_classes=len(self._inputs.classes))
             start = Point(fits.weights[number].double(), fits.intercepts[number].double())
             again = self._fit(
                 self._torch_passes(self._pool_of(rows, np.dtype(np.float64)), alone, problem.objective),
@@ -427,53 +435,3 @@ class LinearEngine:
             weights = weights @ torch.from_numpy(standardization.rotation).double()
         like = self._prepared.sample.features
         return Point(weights.to(like), torch.from_numpy(start[:, -1].copy()).to(like))
-
-
-def tally_of(
-    counts: Counts,
-    classifiers: Sequence[SummedClassifiers],
-    evaluations: np.ndarray,
-    *,
-    inputs: Inputs,
-    standardization: Standardization,
-    pool: np.ndarray,
-    left_out: Sequence[np.ndarray],
-) -> EngineTally:
-    """Combine the results of all training sets into the tally of the iteration. Each array of `left_out` holds the rows
-    that the classifiers of one set did not predict.
-    """
-    kinds, n_sets = evaluations.shape
-    held_out, correct = (np.zeros(len(inputs.labels), dtype=np.int64) for _ in range(2))
-    held_out[pool] = n_sets
-    for unpredicted in left_out:
-        held_out[unpredicted] -= 1
-    correct[pool] = counts.correct
-    label = _means(counts.label_sums, pool, held_out) if len(counts.label_sums) else None
-    matrix = _means(counts.matrix_sums, pool, held_out) if len(counts.matrix_sums) else None
-    instead = None
-    if len(counts.class_counts):
-        codes = np.searchsorted(inputs.classes, inputs.labels[pool])
-        by_class = np.require(counts.class_counts, requirements="W")
-        instead = predicted_instead(by_class, codes, rows=pool, n_rows=len(inputs.labels))
-    tally = Tally(correct, held_out * kinds, held_out, label, matrix, instead)
-    start = [_packed(of_kind.mean(), standardization, inputs.features.shape[1]) for of_kind in classifiers]
-    return EngineTally(tally, np.stack(start), evaluations)
-
-
-def _packed(mean: np.ndarray, standardization: Standardization, width: int) -> np.ndarray:
-    """Remove padding and rotation from the classifiers (outputs x (padded width + 1)), as in `EngineTally.start`."""
-    weights, rotation = mean[:, :-1], standardization.rotation
-    if rotation is not None:
-        weights = (torch.from_numpy(weights) @ torch.from_numpy(rotation).double().T).numpy()
-    return np.column_stack([weights[:, :width], mean[:, -1]])
-
-
-def _means(sums: np.ndarray, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:
-    """Divide sums by counts and return float32 means per input row. The mean of a row that was never held out is
-    NaN.
-    """
-    means = np.full((len(held_out), *sums.shape[1:]), np.nan, dtype=np.float32)
-    counted = held_out[rows] > 0
-    divisors = held_out[rows[counted]]
-    means[rows[counted]] = (sums[counted].T / divisors).T
-    return means

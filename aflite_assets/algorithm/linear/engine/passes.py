@@ -129,10 +129,21 @@ class _GatheredRows:
         """Return the gradients as `GradientPasses.gradients` does."""
         features, codes, seen = self.features, self.codes, self.seen
         if len(numbers) < len(features):
-            features, codes, seen = features[numbers], codes[numbers], seen[numbers]
+            features, codes, seen = (part.index_select(0, numbers) for part in (features, codes, seen))
         scores = torch.baddbmm(intercepts[:, None], features, weights.mT)
         residuals = losses.residuals(scores, codes, seen, loss)
         return residuals.mT @ features, residuals.sum(dim=1)
+
+
+def gathered_bytes(sets: TrainingSets, width: int, outputs: int, itemsize: int) -> int:
+    """Return the bytes that the copied rows of training sets take during their fits."""
+    # twice, because the rows of the sets that are still being fitted are copied again
+    return 2 * int(sets.sizes.sum()) * (width + 4 * outputs) * itemsize
+
+
+def most_gathered(memory_limit: int) -> int:
+    """Return the largest number of bytes for copied rows."""
+    return memory_limit // 8
 
 
 class TorchPasses:
@@ -205,14 +216,15 @@ class TorchPasses:
         if self._device.type != "cpu" or len(sizes) < 2 or sizes.min() != sizes.max():
             return False
         _, outputs, width = weights.shape
-        needed = int(sizes.sum()) * (width + 4 * outputs) * weights.element_size()
-        # twice, because the rows of the sets that are still being fitted are copied again
-        return 2 * needed <= self._memory_limit // 8
+        return gathered_bytes(self._sets, width, outputs, weights.element_size()) <= most_gathered(self._memory_limit)
 
     def _gather(self, like: torch.Tensor) -> _GatheredRows:
         gathered = like.new_empty(len(self._slots), like.shape[2])
         for first, features in self._blocks():
             inside = (self._slots >= first) & (self._slots < first + len(features))
+            if inside.all():  # several times faster than a mask
+                gathered = features.index_select(0, self._slots - first)
+                break
             gathered[inside] = features.index_select(0, self._slots[inside] - first)
         shape = len(self._sets), int(self._sets.sizes[0])
         return _GatheredRows(gathered.reshape(*shape, -1), self._codes[self._slots].reshape(shape), self._seen)
@@ -228,7 +240,7 @@ class TorchPasses:
             counts.class_counts[slots] += by_class.scatter_add_(1, chosen, held_out.int()).cpu().numpy()
         if not len(counts.label_sums):
             return
-        probabilities = torch.softmax(masked, dim=2).double()
+        probabilities = losses.softmax(masked).double()
         rounded = (probabilities + losses.PROBABILITY_ROUNDING) - losses.PROBABILITY_ROUNDING
         summed = torch.einsum("nmc,nm->nc", rounded, held_out.double())
         counts.label_sums[slots] += summed.gather(1, codes[:, None])[:, 0].cpu().numpy()
@@ -265,5 +277,7 @@ class TorchPasses:
         for number in range(len(self._sets)):
             for unpredicted in self._sets.unpredicted(number):
                 low, high = np.searchsorted(unpredicted, (slots[0], slots[-1] + 1))
-                mask[np.isin(slots, unpredicted[low:high], assume_unique=True), number] = False
+                found = unpredicted[low:high]
+                places = np.searchsorted(slots, found)
+                mask[places[slots[places] == found], number] = False
         return torch.from_numpy(mask).to(self._device)

@@ -59,7 +59,7 @@ def prepare(
     same choices, because the choices depend only on the inputs at the start.
     """
     where = chosen_device(device)
-    compiled = where.type == "cpu" and not _is_small(inputs, settings)
+    compiled = where.type == "cpu" and not is_exact(inputs, settings, device)
     dtype = np.dtype(np.float32 if compiled or where.type != "cpu" else np.float64)
     most = _sample_rows(inputs, settings.train_size, memory_limit)
     rows = draw(inputs.trainable_rows, most, seed, Purpose.CURVATURE)
@@ -71,6 +71,11 @@ def prepare(
     if compiled and sample.basis is not None and _is_rotated(inputs, settings, standardization.width, memory_limit):
         standardization, sample = replace(standardization, rotation=sample.basis.numpy()), sample.rotated()
     return Preparation(where, compiled, dtype, standardization, sample, torch.from_numpy(codes[rows]).to(where))
+
+
+def is_exact(inputs: Inputs, settings: FilterSettings, device: str) -> bool:
+    """Return True if torch computes the run on the CPU in float64, because the job is small."""
+    return chosen_device(device).type == "cpu" and _is_small(inputs, settings)
 
 
 def chosen_device(device: str) -> torch.device:

@@ -33,6 +33,19 @@ class TrainingSets:
         bounds = np.cumsum([0, *(len(slots) for slots in sets)])
         return cls(np.concatenate(sets).astype(np.int64), bounds, codes, seen, tuple(left_out))
 
+    @classmethod
+    def joined(cls, parts: Sequence["TrainingSets"]) -> "TrainingSets":
+        """Join training sets with different classes of the slots. Each of `parts` gets its own copy of all slots: slot
+        i becomes slot i + j n in part number j, where n is the number of slots. `left_out` is not joined.
+        """
+        n_slots = len(parts[0].codes)
+        return cls(
+            np.concatenate([part.slots + number * n_slots for number, part in enumerate(parts)]),
+            np.append(0, np.cumsum(np.concatenate([part.sizes for part in parts]))),
+            np.concatenate([part.codes for part in parts]),
+            np.concatenate([part.seen for part in parts]),
+        )
+
     def __len__(self) -> int:
         """Return the number of sets."""
         return len(self.seen)

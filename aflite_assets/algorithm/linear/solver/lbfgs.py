@@ -31,6 +31,10 @@ STEEPEST = 0.9
 SHORTEST, LONGEST = 0.05, 0.8
 """Smallest and largest factor by which a step that is too long is shortened."""
 
+# Directions are computed for the moved problems alone if at most one of so many problems moved. Otherwise the copies of
+# their pairs would take too much memory.
+_FEW = 4
+
 
 @dataclass(frozen=True)
 class Minima:
@@ -187,23 +191,29 @@ class _History:
         a multiple of the identity.
         """
         kept = min(self._added, self._memory)
-        pairs = self._pairs[:, : 2 * kept]
+        pairs, products = self._pairs[:, : 2 * kept], self._products
+        few = isinstance(moved, torch.Tensor) and _FEW * len(moved) <= len(pairs)
+        if few:
+            pairs, products, gradient = pairs[moved], products[moved], gradient[moved]
         order = torch.arange(self._added - kept, self._added, device=gradient.device) % self._memory
-        steps, changes = 2 * order, 2 * order + 1
         toward = (pairs @ gradient[:, :, None])[:, :, 0].double()
-        both = self._products[:, steps[:, None], changes]
+        toward_steps = toward[:, ::2].index_select(1, order)[:, :, None]
+        toward_changes = toward[:, 1::2].index_select(1, order)[:, :, None]
+        with_changes = products[:, :, 1::2].index_select(2, order)
+        both = with_changes[:, ::2].index_select(1, order)
+        squares = with_changes[:, 1::2].index_select(1, order)
         curvature = both.diagonal(dim1=1, dim2=2)
-        upper = torch.triu(both) + torch.diag_embed((curvature == 0).double())
-        squares = self._products[:, changes[:, None], changes]
+        upper = torch.triu(both)
+        upper.diagonal(dim1=1, dim2=2).add_(curvature == 0)
         scale = self._scales(curvature, squares)[:, None, None]
-        first = torch.linalg.solve_triangular(upper, toward[:, steps, None], upper=True)
-        inner = curvature[:, :, None] * first + scale * (squares @ first - toward[:, changes, None])
+        first = torch.linalg.solve_triangular(upper, toward_steps, upper=True)
+        inner = curvature[:, :, None] * first + scale * (squares @ first - toward_changes)
         weights = torch.zeros_like(toward)
-        weights[:, steps] = torch.linalg.solve_triangular(upper.mT, inner, upper=False)[:, :, 0]
-        weights[:, changes] = -(scale * first)[:, :, 0]
+        weights[:, 2 * order] = torch.linalg.solve_triangular(upper.mT, inner, upper=False)[:, :, 0]
+        weights[:, 2 * order + 1] = -(scale * first)[:, :, 0]
         new = torch.bmm(weights[:, None].to(gradient.dtype), pairs)[:, 0]
         new.add_(scale[:, 0].to(gradient.dtype) * gradient)
-        return new[moved].neg_()
+        return (new if few else new[moved]).neg_()
 
     @staticmethod
     def _scales(curvature: torch.Tensor, squares: torch.Tensor) -> torch.Tensor:

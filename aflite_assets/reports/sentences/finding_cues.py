@@ -1,0 +1,39 @@
+"""The scan's cues that a finding is about."""
+
+from collections.abc import Sequence
+
+from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, fallen_sets
+from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
+from aflite_assets.reports.sentences.leaning import is_about
+from aflite_assets.scan.cues import Cue, Elsewhere
+from aflite_assets.text import percent, short
+
+_LONGEST = 40
+
+
+def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
+    """Return the scan's cues that the finding is about, in the scan's order.
+
+    If the finding is not about any cue, the result is the scan's first candidate or, if there is no candidate, the
+    first artefact. Candidates are preferred to artefacts that models cannot see in a row.
+    """
+    if analysis.scan is None:
+        return ()
+    evidence, by_itself = one.verdict.evidence, [cue for cue in analysis.scan.cues if cue.explained_by is None]
+    if evidence.leaning is not None:
+        return tuple(cue for cue in by_itself if is_about(cue, evidence.leaning))
+    if one.verdict.code == "artefact_tells":
+        return tuple(cue for cue in by_itself if cue.name == evidence.artefacts[0])
+    fallen = fallen_sets(analysis.of(CHALLENGE_FALLS))
+    return tuple(sorted(by_itself, key=lambda cue: (cue.is_artefact, not changed_in(cue, fallen)))[:1])
+
+
+def changed_in(cue: Cue, names: Sequence[str]) -> list[Elsewhere]:
+    """Return the named sets in which the cue is unrelated to the label, or comes with other labels."""
+    return [one for one in cue.elsewhere if one.name in names and one.state in ("gone", "reversed")]
+
+
+def cue_text(one: Cue) -> str:
+    """Return a cue of the scan with its class and balanced accuracy, such as "“no full stop” for “a”, 71.2 %"."""
+    return f"“{short(one.name, 4 * _LONGEST)}” for “{short(one.label, _LONGEST)}”, {percent(one.balanced)} %"

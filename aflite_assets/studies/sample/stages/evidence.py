@@ -21,7 +21,7 @@ def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterat
     train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
     if raw.modality != "text" or not train.num_rows:
         return
-    from aflite_assets.diagnostics.evidence.quality_terms.compared import DRAWS, quality_terms
+    from aflite_assets.studies.sample.diagnostics.quality_terms.compared import DRAWS, quality_terms
 
     kept = train.filter(train["kept"])["row_id"].to_numpy()
     terms = quality_terms(raw.select(train["row_id"].to_numpy()), kept, seed=seed)
@@ -69,3 +69,6 @@ def _first_term(overall: pa.Table, kept: int) -> str:
         f"{first['random_least']:.4g} to {first['random_most']:.4g} (mean {first['random_mean']:.4g}) of as many "
         "random ones."
     )
+
+
+PART = quality_tables

@@ -7,8 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.evidence.quality_terms.items import Items, TextItems, text_items
-from aflite_assets.diagnostics.evidence.quality_terms.terms import (
+from aflite_assets.diagnostics.record_tables import table_of
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.studies.sample.diagnostics.quality_terms.items import Items, TextItems, text_items
+from aflite_assets.studies.sample.diagnostics.quality_terms.terms import (
     difference_deviation_term,
     difference_term,
     evenness_term,
@@ -18,8 +20,6 @@ from aflite_assets.diagnostics.evidence.quality_terms.terms import (
     rarity_term,
     vocabulary_term,
 )
-from aflite_assets.diagnostics.record_tables import table_of
-from aflite_assets.errors import InvalidInputError
 
 DRAWS = 10
 """Number of random sets with which a term is compared."""

@@ -110,11 +110,10 @@ class DatasetFacts(DatasetRecord):
 
     `text_columns`: the source's column name for each text column of the raw table (`text`, `text_pair`). `right_label`:
     the class of correct answers, or None if rows are not answers. `split_questions`: the number of questions by split,
-    empty if rows are not answers. Studies give the
-    facts from `sample_rows` on. `sample_rows`: number of train rows that were selected; `sample_stop`: the rule that
-    chose this number. `sample_rows` and `sample_stop` are None if all train rows were filtered. `phases`: evaluators
-    that continue training with rows of weak models. `untrained_weak_models`: for each weak model that was not trained,
-    the reason. `trained_alone`: evaluators that were trained on drawn rows alone.
+    empty if rows are not answers. The fields with a default are given by studies. `sample_rows`: number of train rows
+    that were selected; `sample_stop`: the rule that chose this number; None if all train rows were filtered. `phases`:
+    evaluators that continue training with rows of weak models. `untrained_weak_models`: for each weak model that was
+    not trained, the reason. `trained_alone`: evaluators that were trained on drawn rows alone.
     """
 
     evaluators: tuple[str, ...]
@@ -123,12 +122,12 @@ class DatasetFacts(DatasetRecord):
     text_columns: Mapping[str, str]
     right_label: str | None
     split_questions: Mapping[str, int]
+    weak_models: Mapping[str, WeakModelFacts] = field(default_factory=dict)
     evidence_tables: int
-    test_sets: tuple[TestSetFacts, ...]
-    filterings: tuple[FilteringFacts, ...]
     sample_rows: int | None = None
     sample_stop: str | None = None
-    weak_models: Mapping[str, WeakModelFacts] = field(default_factory=dict)
+    test_sets: tuple[TestSetFacts, ...]
+    filterings: tuple[FilteringFacts, ...]
     weak_trainings: tuple[WeakTrainingFacts, ...] = ()
     phases: Mapping[str, SecondPhase] = field(default_factory=dict)
     untrained_weak_models: Mapping[str, str] = field(default_factory=dict)

@@ -6,7 +6,7 @@ import pyarrow.csv
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.evidence.minorities import (
+from aflite_assets.studies.forgettables.diagnostics.minorities import (
     MOST_VALUES,
     RowMeasures,
     attribute_shares,

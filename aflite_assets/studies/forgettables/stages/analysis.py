@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.inputs.weak_models import WeakModelFacts
-from aflite_assets.diagnostics.evidence.minorities import measure_rows
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.evaluation.analysis.rows import class_probability
 from aflite_assets.stages.evaluation.analysis.special_sets import overlap
@@ -25,6 +24,7 @@ from aflite_assets.studies.forgettables.analysis.records import (
     Threshold,
     threshold_curve,
 )
+from aflite_assets.studies.forgettables.diagnostics.minorities import measure_rows
 from aflite_assets.studies.forgettables.specs.settings import MinoritiesSpec
 from aflite_assets.studies.forgettables.stages.forgettable_sets import FORGETTABLE_ROWS, MINORITIES
 

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 from aflite_assets.analysis.inputs.weak_models import WeakModelFacts
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.diagnostics.evidence.minorities import attribute_shares, group_means, measure_rows
 from aflite_assets.errors import ClusterError, DataError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.specs.core import Seed
@@ -34,6 +33,7 @@ from aflite_assets.stages.shared.training_workers import (
     open_workers,
 )
 from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.studies.forgettables.diagnostics.minorities import attribute_shares, group_means, measure_rows
 from aflite_assets.studies.forgettables.specs.fine_tuning import set_name
 from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings, ForgettablesSpec, MinoritiesSpec
 from aflite_assets.studies.forgettables.stages.weak_model_findings import WEAK_MODEL_CHECKS

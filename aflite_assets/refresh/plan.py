@@ -20,6 +20,7 @@ from aflite_assets.results import PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.damage import manifest_damage
 from aflite_assets.results.file_hashes import FileHashes
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.studies import study_models
 from aflite_assets.specs.registry import Registry
 from aflite_assets.specs.sources import HubSource
 from aflite_assets.stages.data.cue_scan import CUE_SCAN, refuse_artefact
@@ -191,7 +192,7 @@ class _Planner:
             if result is not None:
                 return self._is_found(key, result)
             _check_models(self.spec, stage)
-            stage.refuse(self.spec, inputs)
+            stage.check_inputs(self.spec, inputs)
             if waits_for_scan(stage.name, self.spec):
                 if CUE_SCAN.name not in self.results:
                     return self._planned("after", (Change("note", f"after {CUE_SCAN.name}"),), key=key.digest)
@@ -262,7 +263,9 @@ def _check_models(spec: DatasetSpec, stage: Stage) -> None:
         SpecError: a model's folder or file is missing.
     """
     models: dict[str, BaseModel | None] = {"distance_encoder": spec.distance_encoder}
-    models |= {f"forgettables.{name}.model": entry.model for name, entry in spec.forgettables.items()}
+    for field_name, of_study in study_models(spec).items():
+        by_name = of_study if isinstance(of_study, Mapping) else {"": of_study}
+        models |= {f"{field_name}.{name}.model".replace("..", "."): one for name, one in by_name.items()}
     for field_name in ("representations", "evaluators"):
         models |= {f"{field_name}.{name}": model for name, model in getattr(spec, field_name).items()}
     read = stage.settings.read_of(spec)

@@ -228,7 +228,7 @@ def column_questions(result: ScanFacts) -> dict[int, str]:
     Candidates come first, then artefacts. Declared columns, identifiers and unit conversions have no question.
     """
     asked: set[str] = set()
-    questions = {}
+    questions: dict[int, str] = {}
     for cue in sorted((line.lead for line in cue_lines(result)), key=lambda one: one.is_artefact):
         columns = [name for name in columns_of(cue) if name not in asked]
         if columns and not (cue.is_artefact and (cue.reason == "declared" or cue.kinds & _KNOWN_COLUMNS)):

@@ -53,6 +53,10 @@ class ModelError(AfliteError):
     """Error for an encoder or evaluator that cannot be loaded or does not fit the data."""
 
 
+class StudyError(AfliteError):
+    """Error for an installed study that cannot be loaded or does not fit this project."""
+
+
 class StoreError(AfliteError):
     """Error of the result store when it reads or saves a result."""
 

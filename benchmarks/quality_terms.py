@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.evidence.quality_terms.compared import quality_terms
-from aflite_assets.diagnostics.evidence.quality_terms.items import text_items
+from aflite_assets.studies.sample.diagnostics.quality_terms.compared import quality_terms
+from aflite_assets.studies.sample.diagnostics.quality_terms.items import text_items
 
 COPIES = (1, 10, 28)
 EVERY, KEPT, SEED = 10, 1 / 3, 0

@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.forgettables import Agreement, SecondPhase, WeakModelFacts, threshold_curve
 from aflite_assets.analysis.inputs.records import (
     BenchmarkData,
     Cell,
     FineTuned,
-    Forgettables,
     RankingOverlap,
     RankingPair,
     TestSet,
 )
+from aflite_assets.analysis.inputs.weak_models import SecondPhase, WeakModelFacts
 from aflite_assets.analysis.scores.accuracy import correct_rows, score
+from aflite_assets.studies.forgettables.analysis.records import Agreement, Forgettables, threshold_curve
 from tests.planted_reports import done_cell, hand_written_benchmark, planted_benchmark, text_examples
 
 # Parts of a challenge set
@@ -266,14 +266,14 @@ def forgotten(planted: BenchmarkData) -> BenchmarkData:
     ]
     steps = np.linspace(0, 1, 101)
     forgettables = Forgettables(
-        {"bow": FACTS},
-        {"lstm": "ModelError: it diverged"},
-        (Agreement("bow, seed 0", "bow, seed 1", 200, 180, 90, 90 / 290, 0.1),),
-        pa.Table.from_pylist(LINES),
-        PHASES,
-        tuple(cells),
-        {"test": np.linspace(0, 1, 1_000)},
-        0,
-        tuple(threshold_curve("net", "hans", "entailment", steps, 1 - steps / 2, 3)),
+        models={"bow": FACTS},
+        failed={"lstm": "ModelError: it diverged"},
+        agreement=(Agreement("bow, seed 0", "bow, seed 1", 200, 180, 90, 90 / 290, 0.1),),
+        minorities=pa.Table.from_pylist(LINES),
+        phases=PHASES,
+        cells=tuple(cells),
+        overlap={"test": np.linspace(0, 1, 1_000)},
+        positive=0,
+        thresholds=tuple(threshold_curve("net", "hans", "entailment", steps, 1 - steps / 2, 3)),
     )
-    return replace(planted, forgettables=forgettables)
+    return replace(planted, studies={"forgettable_sets": forgettables})

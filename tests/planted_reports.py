@@ -11,8 +11,7 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.cues import RemovedCue
-from aflite_assets.analysis.inputs.forgettables import LearntRows
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, Forgettables, TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.analysis.rows.table import ROW_FACTS
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
@@ -22,6 +21,7 @@ from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.tables.table import Table
+from aflite_assets.studies.forgettables.analysis.records import Forgettables, LearntRows
 from tests.stored_rows import stored_rows
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -453,7 +453,7 @@ def learnt_rows() -> tuple[LearntRows, ...]:
 @pytest.fixture(scope="session")
 def with_weak_models(with_rows: BenchmarkData) -> BenchmarkData:
     """The same with `learnt_rows`."""
-    return replace(with_rows, forgettables=Forgettables({}, {}, (), pa.table({}), {}, (), learnt=learnt_rows()))
+    return replace(with_rows, studies={"forgettable_sets": Forgettables(learnt=learnt_rows())})
 
 
 @pytest.fixture(scope="session")

@@ -33,13 +33,19 @@ def arrows_within(folder: Path) -> dict[str, set[str]]:
     for path in sorted(folder.rglob("*.py")):
         if path.name == "__init__.py":
             continue
-        importer = path.relative_to(folder).parts[0].removesuffix(".py")
+        importer = _child(path, folder).removesuffix(".py")
         for _, module in imports(path):
             imported = ROOT.joinpath(*module.split("."))
             if imported.is_relative_to(folder) and imported != folder:
-                child = imported.relative_to(folder).parts[0]
+                child = _child(imported, folder)
                 arrows.setdefault(importer, set()).update({child} - {importer})
     return arrows
+
+
+def _child(path: Path, folder: Path) -> str:
+    """The child of a folder that a path lies in; a study's modules lie in the packages of which they have the names."""
+    parts = path.relative_to(folder).parts
+    return parts[2] if folder == PACKAGE and parts[0] == "studies" and len(parts) > 2 else parts[0]
 
 
 def packages() -> dict[str, set[str]]:
@@ -47,19 +53,26 @@ def packages() -> dict[str, set[str]]:
     folders = {path.parent.name: path.parent for path in PACKAGE.glob("*/__init__.py")} | {
         "resources": ROOT / "resources"
     }
-    files = {name: list(folder.rglob("*.py")) for name, folder in folders.items()} | {
-        "definitions": [ROOT / "definitions.py"]
-    }
+    files = {name: files_of(folder) for name, folder in folders.items()} | {"definitions": [ROOT / "definitions.py"]}
     return {
         name: {room_of(module) for path in paths for _, module in imports(path)} & files.keys() - {name}
         for name, paths in sorted(files.items())
     }
 
 
+def files_of(folder: Path) -> list[Path]:
+    """A package's files, and those of studies that have its name: they may import what the package may import."""
+    if folder.name == "studies":
+        return [folder / "__init__.py"]
+    return [*folder.rglob("*.py"), *PACKAGE.glob(f"studies/*/{folder.name}/**/*.py")]
+
+
 def room_of(module: str) -> str:
     """The package that a module lies in, or the name of what lies beside the packages."""
     outermost, *inner = module.split(".")
-    return (inner or ["__init__"])[0] if outermost == PACKAGE.name else outermost
+    if outermost != PACKAGE.name:
+        return outermost
+    return inner[2] if inner[:1] == ["studies"] and len(inner) > 2 else (inner or ["__init__"])[0]
 
 
 def without_detours(arrows: Mapping[str, set[str]]) -> dict[str, set[str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rooms import GUIDE, PACKAGE, PICTURE, ROOT, arrows_within, imports, picture, room_of
+from tests.rooms import GUIDE, PACKAGE, PICTURE, ROOT, arrows_within, files_of, imports, picture, room_of
 
 HEAVY = (
     "torch",
@@ -41,6 +41,7 @@ PIPELINE = {
     "stages",
 }
 BELOW: dict[str, set[str]] = {
+    "studies": set(),
     "algorithm": set(),
     "results": set(),
     "specs": set(),
@@ -82,7 +83,7 @@ def test_only_the_dagster_layer_knows_dagster() -> None:
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for package in BELOW
         if package not in (*DAGSTER, "command_line", "resources")
-        for path in sorted((PACKAGE / package).rglob("*.py"))
+        for path in sorted(files_of(PACKAGE / package))
     ]
     modules = modules_after("\n".join(f"import {name}" for name in names))
     assert "aflite_assets.stages.pipeline" in modules
@@ -107,11 +108,19 @@ def test_every_package_has_its_place() -> None:
 @pytest.mark.parametrize("package", BELOW)
 def test_packages_import_one_way(package: str) -> None:
     folder = ROOT / package if package == "resources" else PACKAGE / package
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted(files_of(folder)):
         for line, module in imports(path):
             imported = room_of(module)
-            allowed = BELOW[package] | BASE | {package}
+            allowed = BELOW[package] | BASE | {package, "studies"}
             assert imported in allowed, f"{path.relative_to(ROOT)}:{line} imports {imported}"
+
+
+def test_the_core_imports_no_study_and_no_study_another() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        own = path.relative_to(PACKAGE).parts[1] if path.is_relative_to(PACKAGE / "studies") else None
+        for line, module in imports(path):
+            named = module.split(".")[2:3] if module.startswith("aflite_assets.studies.") else []
+            assert named in ([], [own]), f"{path.relative_to(ROOT)}:{line} imports {module}"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))

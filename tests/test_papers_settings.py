@@ -13,6 +13,8 @@ import yaml
 
 from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.registry import BUNDLED, parse_spec
+from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings
+from aflite_assets.studies.sample.specs.settings import SampleSettings
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers_settings.md"
 FILES = sorted(path.stem for path in BUNDLED.glob("*.yaml"))
@@ -106,8 +108,9 @@ DATASET: dict[str, Any] = {
 def _settings(filtering: dict[str, Any]) -> dict[str, Any]:
     """All settings by their places, such as filter.copies, those that keys leave out too."""
     spec = parse_spec(DATASET | {"filter": filtering})
-    assert spec.sample is not None
-    parts = {"warmup": spec.warmup, "sample": spec.sample, "forgettables.name": spec.forgettables["name"]}
+    sample, forgettables = SampleSettings.of(spec).sample, ForgettablesSettings.of(spec).forgettables
+    assert sample is not None
+    parts = {"warmup": spec.warmup, "sample": sample, "forgettables.name": forgettables["name"]}
     found: dict[str, Any] = {"full_includes_warmup": spec.full_includes_warmup}
     for place, part in {"filter": spec.filter, **parts}.items():
         found |= {f"{place}.{name}": getattr(part, name) for name in type(part).model_fields}

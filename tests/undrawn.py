@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 FIGURES = {
     "filtering_figures": (
-        "_learning_curves",
+        "learning_curves",
         "filtering_curve",
         "filtering_curves",
         "predictability_histogram",

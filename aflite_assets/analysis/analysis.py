@@ -15,14 +15,14 @@ from typing import Any, TypeVar, get_type_hints
 import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
-from aflite_assets.analysis import filtering, forgettables
+from aflite_assets.analysis import filtering
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Lack, deciding_lack, differences
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, FALLS, Fall, challenge_falls, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
 from aflite_assets.analysis.comparisons.leanings import LEANINGS, property_leanings
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
 from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, FilteringCue, MeanSimilarity
-from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE, curve_points, sample_points
+from aflite_assets.analysis.inputs.learning_curve import WARMUP_CURVE, curve_points
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData, EvidenceTable, Training
 from aflite_assets.analysis.rows import measured
 from aflite_assets.analysis.scores import accuracies
@@ -31,6 +31,7 @@ from aflite_assets.analysis.tidy import TidyTable, record_of, to_json
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.errors import DataError
 from aflite_assets.scan.cues import ScanFacts
+from aflite_assets.studies import parts
 
 _Record = TypeVar("_Record")
 
@@ -44,14 +45,6 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (measured.ANSWER_PICKS, measured.answer_picks),
     (measured.ANNOTATORS, measured.annotator_agreement),
     (RANKING_OVERLAP, lambda data: (row for pair in data.rankings.values() for row in pair.overlaps)),
-    (forgettables.WEAK_MODELS, forgettables.weak_models),
-    (forgettables.WEAK_MODEL_ACCURACIES, forgettables.weak_model_accuracies),
-    (forgettables.FORGETTABLE_CLASSES, forgettables.forgettable_classes),
-    (forgettables.EVENTS, forgettables.forgetting_events),
-    (forgettables.AGREEMENT, lambda data: data.forgettables.agreement if data.forgettables.models else ()),
-    (forgettables.MINORITIES, forgettables.minorities),
-    (forgettables.THRESHOLDS, lambda data: data.forgettables.thresholds),
-    (forgettables.PHASE_AVERAGES, forgettables.phase_averages),
     (filtering.ITERATIONS, lambda data: chain.from_iterable(map(filtering.filter_table, data.filtered))),
     (
         filtering.CLASS_SHARES,
@@ -70,11 +63,11 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
         lambda data: (record_of(MeanSimilarity, s) for each in data.similarities.values() for s in chain(*each)),
     ),
     (WARMUP_CURVE, lambda data: curve_points(data.warmup_curves)),
-    (SAMPLE_CURVE, lambda data: sample_points(data.sample_curve)),
     (PLANTED, lambda data: data.planted),
     (LEANINGS, property_leanings),
     (CHALLENGE_FALLS, challenge_falls),
     (CUES, lambda data: (FilteringCue(**vars(c), representation=r) for r, each in data.cues.items() for c in each)),
+    *chain.from_iterable(parts("analysis.analysis", tuple)),
 )
 """Every tidy table, in the order of publication, with the function that makes its records."""
 

@@ -1,21 +1,21 @@
 """Facts about a dataset that are not in a tidy table: names, settings and notes."""
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
 from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table
-from aflite_assets.analysis.inputs.forgettables import LearntRows, SecondPhase, WeakModelFacts
 from aflite_assets.analysis.inputs.records import BenchmarkData, Collapse, DatasetRecord, FilteredSet, TestSet, Unit
+from aflite_assets.analysis.inputs.weak_models import SecondPhase, WeakModelFacts
 from aflite_assets.analysis.scores.accuracies import train_rows
 from aflite_assets.analysis.scores.accuracy import ranked_sets
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.analysis.scores.subsets import PartName, category_parts, subsets_of, zero_shot_subsets
 from aflite_assets.analysis.tidy import record_of
-from aflite_assets.specs.sample import StopRule
+from aflite_assets.studies import functions
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,10 @@ class DatasetFacts(DatasetRecord):
 
     `text_columns`: the source's column name for each text column of the raw table (`text`, `text_pair`). `right_label`:
     the class of correct answers, or None if rows are not answers. `split_questions`: the number of questions by split,
-    empty if rows are not answers. `sample_rows`: number of rows in the filtered sample; `sample_stop`: the rule that
-    chose this number. `sample_rows` and `sample_stop` are None if all train rows were filtered. `phases`: evaluators
-    that continue training with rows of weak models. `untrained_weak_models`: for each weak model that was not trained,
-    the reason. `trained_alone`: evaluators that were trained on forgettable rows alone.
+    empty if rows are not answers. The fields with a default are given by studies. `sample_rows`: number of train rows
+    that were selected; `sample_stop`: the rule that chose this number; None if all train rows were filtered. `phases`:
+    evaluators that continue training with rows of weak models. `untrained_weak_models`: for each weak model that was
+    not trained, the reason. `trained_alone`: evaluators that were trained on drawn rows alone.
     """
 
     evaluators: tuple[str, ...]
@@ -122,16 +122,16 @@ class DatasetFacts(DatasetRecord):
     text_columns: Mapping[str, str]
     right_label: str | None
     split_questions: Mapping[str, int]
-    weak_models: Mapping[str, WeakModelFacts]
+    weak_models: Mapping[str, WeakModelFacts] = field(default_factory=dict)
     evidence_tables: int
-    sample_rows: int | None
-    sample_stop: StopRule | None
+    sample_rows: int | None = None
+    sample_stop: str | None = None
     test_sets: tuple[TestSetFacts, ...]
     filterings: tuple[FilteringFacts, ...]
-    weak_trainings: tuple[WeakTrainingFacts, ...]
-    phases: Mapping[str, SecondPhase]
-    untrained_weak_models: Mapping[str, str]
-    trained_alone: tuple[str, ...]
+    weak_trainings: tuple[WeakTrainingFacts, ...] = ()
+    phases: Mapping[str, SecondPhase] = field(default_factory=dict)
+    untrained_weak_models: Mapping[str, str] = field(default_factory=dict)
+    trained_alone: tuple[str, ...] = ()
 
     @property
     def representations(self) -> tuple[str, ...]:
@@ -161,26 +161,20 @@ class DatasetFacts(DatasetRecord):
 
 def dataset_facts(data: BenchmarkData) -> DatasetFacts:
     """Return the facts about a dataset, taken from the inputs of its report."""
-    forgettables, source, sample = data.forgettables, data.source, data.sample_curve
+    source = data.source
     ranked = ranked_sets(data)
     texts = [name for name in ("text", "text_pair") if name in data.examples.table.column_names]
-    alone = (cell.evaluator for cell in forgettables.cells if cell.train_set != "full")
+    of_studies = (make(data).items() for make in functions("analysis.facts"))
     return record_of(
         DatasetFacts,
         data,
         text_columns={name: source.named(name) for name in texts},
         right_label=None if source.right is None else data.label_names[source.right],
         split_questions=question_counts(data),
-        weak_models=forgettables.models,
         evidence_tables=len(data.evidence),
-        sample_rows=None if sample is None else sample.chosen,
-        sample_stop=None if sample is None else sample.stop,
         test_sets=tuple(set_facts(one, data.label_names, ranked=one.name in ranked) for one in data.test_sets),
         filterings=tuple(_filtering(data, one) for one in data.filtered),
-        weak_trainings=_weak_trainings(forgettables.learnt),
-        phases=forgettables.phases,
-        untrained_weak_models=forgettables.failed,
-        trained_alone=tuple(dict.fromkeys(alone)),
+        **dict(chain.from_iterable(of_studies)),
     )
 
 
@@ -232,14 +226,3 @@ def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
         suspected_labels=0 if facts is None else len(facts) - facts["suggested_label"].null_count,
         train_sets={name: tuple(sorted(rows)) for name, rows in sizes.items()},
     )
-
-
-def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:
-    """Return facts about each training run, named after the weak model. The name includes the seed if the weak model
-    has several seeds.
-    """
-    times, found = Counter(one.weak_model for one in learnt), []
-    for one in learnt:
-        name = one.weak_model if times[one.weak_model] == 1 else f"{one.weak_model}, seed {one.seed}"
-        found.append(record_of(WeakTrainingFacts, one, name=name, sets=None if one.sets is None else tuple(one.sets)))
-    return tuple(found)

@@ -26,14 +26,6 @@ def is_filtered_set(name: str) -> bool:
     return name == "filtered" or (earlier_name(name) is not None and name.startswith("filtered_"))
 
 
-def is_forgettable_set(name: str) -> bool:
-    """Return True for sets of rows that a weak model forgets, and for random sets of the same size.
-
-    Sets of forgettable rows, and random sets of the same size, belong to no filtering.
-    """
-    return name.startswith(("forgettable_", "random_forgettable_"))
-
-
 def leaning_set(name: str, candidate: int) -> str:
     """Return the name of a train set for testing whether models rely on a property.
 

@@ -1,11 +1,8 @@
 """Assets of the group `data`: the registered datasets and their content."""
 
-from dataclasses import asdict
-
 import dagster as dg
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.learning_curve import sample_points
 from aflite_assets.assets.common import (
     OWNERS,
     check,
@@ -17,9 +14,7 @@ from aflite_assets.assets.common import (
     table,
 )
 from aflite_assets.assets.display.columns import column_metadata
-from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
-from aflite_assets.reports.learning_curves import sample_text
 from aflite_assets.results import StoredResult
 from aflite_assets.results.damage import find_damage
 from aflite_assets.scan.sentences import headline
@@ -27,7 +22,7 @@ from aflite_assets.specs.registry import load_registry
 from aflite_assets.specs.yaml.safe_text import shown_path
 from aflite_assets.stages.data.cue_scan import read_scan
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.shared.published import read_challenge_sets, read_sample_curve
+from aflite_assets.stages.shared.published import read_challenge_sets
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _INTACT = ("files_intact", "Published files have the content of the manifest.", True)
@@ -134,43 +129,6 @@ def cue_scan(
     metadata = {
         "found": headline(read_scan(obtained.result)),
         "surface_cues": first_rows(pq.read_table(obtained.result.file("surface_cues.parquet"))),
-        **column_metadata(obtained.result, result_store.open()),
-    }
-    return materialized(obtained, metadata, found_checks(obtained, result_store))
-
-
-@asset_with_optional_checks(
-    **stage_options(
-        "train_sample",
-        group="data",
-        kinds={"parquet"},
-    )
-)
-def train_sample(
-    context: dg.AssetExecutionContext,
-    result_store: ResultStoreResource,
-    experiment_tracker: ExperimentTracker,
-    compute_device: ComputeDevice,
-) -> dg.MaterializeResult:
-    """A random sample of the train rows that is just large enough to learn the task; by default, all train rows.
-
-    If the dataset's YAML file sets `sample`, a model is trained on samples of growing size. The model's accuracy on
-    held-back train rows determines the size.
-    """
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    curve, summary = read_sample_curve(obtained.result), obtained.result.summary
-    if curve is None:
-        return materialized(obtained, {"chosen": "all train rows"})
-    points = sample_points(curve)
-    metadata = {
-        "dagster/row_count": summary["rows"] + summary["held_back_rows"],
-        "sample_rows": summary["rows"],
-        "held_back_rows": summary["held_back_rows"],
-        "train_rows": summary["train_rows"],
-        "rows_per_class": table({"class": name, "rows": rows} for name, rows in summary["rows_per_class"].items()),
-        "chosen": sample_text(points, curve.stop),
-        **result_pictures(obtained.result),
-        "sample_curve_points": table(map(asdict, points)),
         **column_metadata(obtained.result, result_store.open()),
     }
     return materialized(obtained, metadata, found_checks(obtained, result_store))

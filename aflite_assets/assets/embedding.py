@@ -8,7 +8,8 @@ import numpy as np
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.results import PublishedResult, ResultStore
-from aflite_assets.stages.shared.published import open_features, read_rows, read_train_sample, read_warmup_rows
+from aflite_assets.stages.shared.published import open_features, read_rows, read_selection, read_warmup_rows
+from aflite_assets.stages.stage import study_stages
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _CHECKS = (
@@ -46,8 +47,9 @@ def embeddings(
 def _checks(result: PublishedResult, store: ResultStore) -> list[dg.AssetCheckResult]:
     warmup = read_warmup_rows(store.current("warmup_split", result.partition))
     rows = store.current("raw_dataset", result.partition).summary["rows"]
-    sample = read_train_sample(store.current("train_sample", result.partition))
-    rows_in_all = sum(rows.values()) - (0 if sample is None else rows["train"] - len(sample.rows))
+    selecting = [one.stage.name for one in study_stages() if one.role == "selects"]
+    selection = read_selection({name: store.current(name, result.partition) for name in selecting})
+    rows_in_all = sum(rows.values()) - (0 if selection is None else rows["train"] - len(selection.rows))
     finite: dict[str, Any] = {name: bool(np.isfinite(open_features(part)).all()) for name, part in result.parts.items()}
     embedded = {name: read_rows(part)["row_id"].to_numpy() for name, part in result.parts.items()}
     union = {name: len(np.union1d(rows, warmup)) for name, rows in embedded.items()}

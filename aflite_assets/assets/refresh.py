@@ -3,7 +3,7 @@
 import dagster as dg
 
 from aflite_assets.assets.common import OWNERS, table
-from aflite_assets.refresh.plan import plan_datasets
+from aflite_assets.refresh.due import outlooks
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.status import LETTERS, dataset_status
 from aflite_assets.results.file_hashes import FileHashes
@@ -18,10 +18,14 @@ _LONGEST_WHY = 400
 
 @dg.asset(group_name="report", kinds={"table"}, owners=OWNERS, tags={"domain": "report"})
 def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
-    """Plan of a refresh with reasons, and the state of each dataset, as in `aflite plan` and `aflite status`."""
+    """Plan of a refresh with reasons, and the state of each dataset, as in `aflite plan` and `aflite status`.
+
+    Failed and cancelled runs are in the list of runs, and not in this table.
+    """
     store = result_store.open()
-    state = RefreshState.beside(store)
-    plans = list(plan_datasets(load_registry(made=store.datasets()), store, hashes=FileHashes(most_bytes=MOST_BYTES)))
+    state, registry = RefreshState.beside(store), load_registry(made=store.datasets())
+    due = list(outlooks(registry, store, hashes=FileHashes(most_bytes=MOST_BYTES)))
+    plans = [each.plan for each in due]
     begun = [plan for plan in plans if plan.failure is not None or plan.begun]
     stages = [
         {
@@ -38,7 +42,7 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
     failures = [
         {"dataset": plan.dataset, "state": "refused", "why": plan.failure} for plan in begun if plan.failure is not None
     ]
-    standing = [dataset_status(plan, store, state) for plan in plans]
+    standing = [dataset_status(each, store) for each in due]
     paused, checked = state.paused(), state.last_check()
     return dg.MaterializeResult(
         metadata={
@@ -59,7 +63,7 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
             "stages_to_make": len(stages),
             "datasets_up_to_date": sum(plan.up_to_date for plan in plans),
             "last_checked": "never" if checked is None else f"{checked:%Y-%m-%d %H:%M} UTC",
-            "paused": "no" if paused is None else str(paused),
+            "paused": paused or "no",
         }
     )
 

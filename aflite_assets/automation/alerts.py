@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 
 from aflite_assets.addresses import dagster_page
-from aflite_assets.automation.runs_of_datasets import RETRY, WILL_RETRY, reason_of, started_elsewhere
+from aflite_assets.automation.runs_of_datasets import RETRY, WILL_RETRY, reason_of_step, started_elsewhere
 from aflite_assets.notifying import Alert, chat_text, log_line, post_message
 from aflite_assets.stages.pipeline import STAGES
 
@@ -85,7 +85,7 @@ def alerts_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Aler
     made = {stage: result for stage, result in obtained.items() if _text(result.metadata.get("reused")) == "False"}
     found = len(obtained) - len(made)
     dataset, link = run.tags.get("dagster/partition", "all datasets"), dagster_page("runs", run.run_id)
-    failed = {str(event.step_key): _reason(event) for event in events if event.is_step_failure}
+    failed = {str(event.step_key): reason_of_step(event) for event in events if event.is_step_failure}
     told = _failed_checks(events, {*made, *failed})
     alerts = [Alert("checks", dataset, stage, reason, link) for stage, reason in told.items()]
     if "raw_dataset" in made and (fewer := _fewer_rows(instance, made["raw_dataset"], dataset)):
@@ -140,14 +140,6 @@ def _check_words(evaluations: Sequence[dg.AssetCheckEvaluation]) -> Iterator[str
         advice = _text(one.metadata.get("what_to_do"))
         yield f"{'; ' if number else ''}{one.check_name}{'' if one in errors else ' (warning)'}"
         yield f": {advice}" if advice and advice != "none" else ""
-
-
-def _reason(event: dg.DagsterEvent) -> str:
-    """Return the step's description of its failure, or the first line of the original error."""
-    data = event.step_failure_data
-    if data.user_failure_data is not None and data.user_failure_data.description:
-        return str(data.user_failure_data.description)
-    return reason_of(data.error) or "the step ended without an error message"
 
 
 def _text(value: dg.MetadataValue[Any] | None) -> str:

@@ -28,7 +28,7 @@ def find_dead_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
 
     Runs without the tag of `mark_run` are left out: another program started them, or they ended too early.
     """
-    return [run for run in instance.get_runs(RunsFilter(statuses=_UNFINISHED), ascending=True) if _is_dead(run)]
+    return [run for run in instance.get_runs(RunsFilter(statuses=_UNFINISHED), ascending=True) if is_dead(run)]
 
 
 def describe(run: dg.DagsterRun) -> str:
@@ -56,9 +56,10 @@ def end_dead_runs(
     return ended
 
 
-def _is_dead(run: dg.DagsterRun) -> bool:
+def is_dead(run: dg.DagsterRun) -> bool:
+    """Return whether a run that has not ended has no process on this machine any more."""
     fields = json.loads(run.tags.get(PROCESS_TAG, "{}"))
     if fields.pop("run", None) != run.run_id:
         return False
     mark = ProcessMark(**fields)
-    return mark.is_here() and not mark.is_alive()
+    return run.status in _UNFINISHED and mark.is_here() and not mark.is_alive()

@@ -24,7 +24,7 @@ from aflite_assets.assets.steps.attempts import was_cancelled
 from aflite_assets.assets.steps.card_slots import PatientSlots
 from aflite_assets.assets.steps.run_scope import RunScope, run_scope
 from aflite_assets.automation.dead_runs import end_dead_runs, mark_run
-from aflite_assets.automation.runs_of_datasets import started_elsewhere
+from aflite_assets.automation.runs_of_datasets import INTERRUPTED_TAG, started_elsewhere
 from aflite_assets.errors import DatasetBusyError, StoreError
 
 _LONGEST_NAP = 0.5
@@ -94,6 +94,7 @@ def _note_cancellation(plan_context: PlanOrchestrationContext) -> None:
     run = plan_context.instance.get_run_by_id(plan_context.run_id)
     if run is not None and not started_elsewhere(run) and run.status == dg.DagsterRunStatus.STARTED:
         plan_context.instance.report_run_canceling(run, "The command of this run was interrupted.")
+        plan_context.instance.add_run_tags(run.run_id, {INTERRUPTED_TAG: "true"})
 
 
 def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> Iterator[dg.DagsterEvent]:

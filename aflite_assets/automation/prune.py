@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 from pydantic import Field
 
+from aflite_assets.assets.partitions import DATASETS
+from aflite_assets.automation.runs_of_datasets import PARTITION_TAG
 from aflite_assets.paths import old_kernels
 from aflite_assets.results.prune import KEEP, prune
 from aflite_assets.stages.pipeline import STAGES
@@ -66,7 +68,7 @@ def forget_runs(
 def forget_dagster_runs(instance: dg.DagsterInstance, *, before: datetime) -> int:
     """Delete the ended runs that started before a time, except runs with the latest materialisation of a stage.
 
-    Without the latest materialisation, the UI would show the stage as never made.
+    Without the latest materialisation, the UI would show the stage as never made. The last run of a dataset stays too.
     """
     old = dg.RunsFilter(statuses=_ENDED, created_before=before)
     unneeded = set(instance.get_run_ids(old)) - set(_latest_runs(instance))
@@ -76,6 +78,9 @@ def forget_dagster_runs(instance: dg.DagsterInstance, *, before: datetime) -> in
 
 
 def _latest_runs(instance: dg.DagsterInstance) -> Iterator[str]:
+    for name in instance.get_dynamic_partitions(str(DATASETS.name)):
+        # A refresh must still see that the last run was cancelled.
+        yield from instance.get_run_ids(dg.RunsFilter(tags={PARTITION_TAG: name}), limit=1)
     wanted = [dg.AssetRecordsFilter(dg.AssetKey("dataset_registry"))]
     for stage in map(dg.AssetKey, STAGES):
         wanted += [dg.AssetRecordsFilter(stage, [name]) for name in instance.get_materialized_partitions(stage)]

@@ -9,6 +9,7 @@ import dagster as dg
 from aflite_assets.errors import AfliteError
 from aflite_assets.refresh.plan import DatasetPlan
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.content_hashes import CONTENT_FIELDS, FieldContents
 
 ASSET = "source_files"
@@ -21,11 +22,22 @@ def watched_version(spec: DatasetSpec, plan: DatasetPlan) -> str | None:
         contents = (plan.contents or FieldContents(spec)).of(CONTENT_FIELDS)
     except AfliteError:  # the plan contains the error
         return None
-    return hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
+    return digest(contents)
 
 
-def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str) -> Iterator[dg.AssetMaterialization]:
-    """Yield the event that reports a version, or nothing if the version is not new.
+def inputs_of(spec: DatasetSpec, plan: DatasetPlan) -> str | None:
+    """Return a hash of everything that a run of a dataset reads; None if the version of its files is unknown."""
+    codes, version = {name: stage.code_version for name, stage in STAGES.items()}, watched_version(spec, plan)
+    return None if version is None else digest([spec.model_dump(mode="json"), version, codes])[:20]
+
+
+def digest(value: object) -> str:
+    """Return the sha256 of a value's JSON."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str | None) -> Iterator[dg.AssetMaterialization]:
+    """Yield the event that reports a version, or nothing if the version is unknown or not new.
 
     A version is new if it differs from the last reported version. If no version was reported, a version is new if
     files or commits changed since the current results, so the first tick reports only changes.
@@ -33,7 +45,7 @@ def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str) -> I
     reasons = [reason for stage in plan.stages for reason in stage.reasons if reason.kind in ("file", "commit")]
     changed = "\n".join(dict.fromkeys(map(str, reasons)))
     latest = latest_version(instance, plan.dataset)
-    if changed if latest is None else latest != version:
+    if version is not None and (changed if latest is None else latest != version):
         files = plan.contents.files(CONTENT_FIELDS).values() if plan.contents is not None else ()
         sizes = [file.mark.size for some in files for file in some]
         metadata: dict[str, str | int] = {

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,14 +67,19 @@ def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
 
     Dagster's instance is checked if `DAGSTER_HOME` is set.
     """
-    from aflite_assets.refresh.status import examine_datasets
+    from aflite_assets.command_line.refresh_commands_actions import look
+    from aflite_assets.refresh.status import problems as problems_of_dataset
     from aflite_assets.results.doctor import examine_store
     from aflite_assets.results.opening import open_store
     from aflite_assets.specs.registry import load_registry
 
     store = open_store()
     yield from examine_store(store, deep=deep, fix=fix)
-    yield from examine_datasets(load_registry(made=store.datasets()), store)
+    for due in look(load_registry(made=store.datasets()), store):
+        if due.plan.failure is not None or due.plan.begun or due.plan.in_state("left", "cancelled"):
+            for problem in problems_of_dataset(due.plan):
+                of = "" if due.plan.failure is not None else f"{due.plan.dataset}: "  # a message names the file
+                yield replace(problem, what=f"{of}{problem.what}")
     yield from _tracking()
     if os.environ.get("DAGSTER_HOME"):
         from aflite_assets.automation.doctor import examine_instance

@@ -116,8 +116,8 @@ def _check(options: argparse.Namespace) -> None:
     from aflite_assets.command_line.preview.plan_warnings import (
         chosen_section,
         rates_section,
-        sample_section,
         scan_section,
+        study_section,
         train_sets_section,
     )
     from aflite_assets.diagnostics.data_checks.all_checks import data_findings
@@ -147,7 +147,7 @@ def _check(options: argparse.Namespace) -> None:
     warnings = (
         scan_section(spec, store),
         threshold_section(spec, data),
-        sample_section(spec, data, plan),
+        study_section(spec, data, plan),
         train_sets_section(spec, plan),
         rates_section(spec),
         chosen_section(spec, challenges),

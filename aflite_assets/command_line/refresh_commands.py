@@ -7,15 +7,15 @@ from typing import Any
 _PLAN = """\
 Prints for every stage of every dataset whether its result is found or would be made, why, and how long the computation
 took last time; below that, what a refresh would do about each dataset now. Nothing is made. Exits with 1 if a dataset's
-file or a stage is refused, or if a stage is no longer tried.
+file or a stage is refused, or if a stage failed and is not retried.
 """
 _REFRESH = """\
-Makes the due stages without Dagster, in one process; suits system cron. A stage is due if an input has changed. A stage
-that was never made is due only if the dataset is named here, or if its file contains refresh: {start: true}. A stage
-that fails is tried by at most three refreshes with the same inputs; if its inputs are refused, by one. If a result is
-the same as before, later stages are not made again. Exits with 0 if all due stages succeeded, 1 if a stage failed, was
-refused or is no longer tried, or if no dataset with results here has a file, 3 if refreshes are paused or another
-refresh is active, 4 if a file was still being written or the dataset is being run.
+Makes the due stages in this process, by one Dagster run per dataset; suits system cron, and needs no server. A stage is
+due if an input has changed. A stage that was never made is due only if the dataset is named here, or if its file
+contains refresh: {start: true}. A stage that failed is tried again; a stage that refused its inputs, or whose run was
+cancelled, is not. If a result is the same as before, later stages are not made again. Exits with 0 if all due stages
+succeeded, 1 if a stage failed or was refused, or if no dataset with results here has a file, 3 if refreshes are paused
+or another refresh is active, 4 if a file was still being written or the dataset is being run.
 """
 _PAUSE = "Stops all refreshes, those of Dagster's sensor too, until `aflite resume`. Active runs continue."
 _STATUS = """\
@@ -35,7 +35,7 @@ def add_commands(commands: Any) -> None:
         parser.add_argument("names", metavar="NAME", nargs="*", help="datasets (default: all)")
     for parser in (plan, status):
         parser.add_argument("--json", action="store_true", help="print JSON")
-    refresh.add_argument("--now", action="store_true", help="ignore cron, and retry what failed or was cancelled")
+    refresh.add_argument("--now", action="store_true", help="ignore cron, and retry what was refused or cancelled")
     settle = "seconds without a change after which a changed file is used (default: 5)"
     refresh.add_argument("--settle", type=float, default=5.0, metavar="SECONDS", help=settle)
     refresh.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device of models")

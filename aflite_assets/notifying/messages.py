@@ -29,10 +29,15 @@ class Alert:
     link: str
 
 
+def sentence(alert: Alert) -> str:
+    """Return the alert on one line, without its link."""
+    subject = f"{one_line(alert.dataset)}, {one_line(alert.stage)}"
+    return f"{subject} {_WORDS[alert.kind]}: {one_line(alert.reason)}"
+
+
 def log_line(alert: Alert) -> str:
     """Return the alert on one line of a log."""
-    subject = f"{one_line(alert.dataset)}, {one_line(alert.stage)}"
-    return f"{subject} {_WORDS[alert.kind]}: {one_line(alert.reason)} ({one_line(alert.link)})"
+    return f"{sentence(alert)} ({one_line(alert.link)})"
 
 
 def chat_text(alerts: Sequence[Alert]) -> str:

@@ -13,6 +13,7 @@ from aflite_assets.wording import truncate
 
 Kind = Literal["never made", "lost", "incomplete", "field", "file", "commit", "code version", "input", "note"]
 
+_NAMED = ("challenge_sets", "representations", "evaluators", "forgettables")
 _MOST_CHANGES = 8
 _LONGEST = 60
 _UNSET = object()
@@ -42,7 +43,7 @@ def changes(
 ) -> tuple[Change, ...]:
     """Return the differences between `key` and the key from which a result was computed (`made_from`).
 
-    `old_files`: records of files in the result; empty for results of versions without such records.
+    `old_files`: records of files in the result, by field.
     """
     old, new = made_from["fields"], key.fields
     versions = made_from["code_version"], key.code_version
@@ -55,7 +56,8 @@ def changes(
     for field in dict.fromkeys([*old.get("contents", {}), *new.get("contents", {})]):
         before, after = (each.get("contents", {}).get(field, {}) for each in (old, new))
         if before != after:
-            differences += _content(field, before, after, old_files.get(field), new_files.get(field, ()))
+            found = list(_content(field, before, after, old_files.get(field, {}), new_files.get(field, ())))
+            differences += found or [Change("file", f"the files of {field} have changed")]
     for name in dict.fromkeys([*made_from["inputs"], *key.inputs]):
         before, after = made_from["inputs"].get(name), key.inputs.get(name)
         if before != after:
@@ -79,33 +81,21 @@ def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any
 
 
 def _content(
-    field: str, old: Any, new: Any, old_files: Mapping[str, Any] | None, new_files: Sequence[HashedFile]
-) -> list[Change]:
-    """Describe changes in the content of one field; `old` and `new` map models or challenge sets to their content."""
-    if field == "source" or field == "annotations":
-        pairs = [(field, old, new)]
-    else:
-        pairs = [(f"{field}.{name}", old.get(name, {}), new.get(name, {})) for name in dict.fromkeys([*old, *new])]
-    differences: list[Change] = []
-    for place, before, after in pairs:
-        if before == after:
-            continue
-        if MISSING in (before, after):
-            words = ("missing" if each == MISSING else "there" for each in (before, after))
-            differences.append(Change("file", place, *words))
-        elif "commit" in before or "commit" in after:
-            commits = _short(before.get("commit")), _short(after.get("commit"))
-            differences.append(Change("commit", f"commit of {place}", *commits))
+    field: str, old: Any, new: Any, old_files: Mapping[str, Any], new_files: Sequence[HashedFile]
+) -> Iterator[Change]:
+    """Describe changes in the content of one field; in a field of `_NAMED`, each model or set has a content."""
+    was, now = (each if field in _NAMED else {"": each} for each in (old, new))
+    for name in dict.fromkeys([*was, *now]):
+        place, before, after = f"{field}.{name}".rstrip("."), was.get(name, {}), now.get(name, {})
+        if MISSING in (before, after) and before != after:
+            yield Change("file", place, *("missing" if each == MISSING else "there" for each in (before, after)))
+        elif before.get("commit") != after.get("commit"):
+            yield Change("commit", f"commit of {place}", _short(before.get("commit")), _short(after.get("commit")))
         elif field not in OWN_RECORDS:
-            differences += _file_changes(before, after)
-        elif old_files is None:
-            hashes = _short(before.get("sha256")), _short(after.get("sha256"))
-            differences.append(Change("file", f"files of {place}", *hashes))
-    if old_files is not None:
-        now = records(new_files, folded=any("files" in record for record in old_files.values()))
-        old_hashes, new_hashes = ({path: entry["sha256"] for path, entry in each.items()} for each in (old_files, now))
-        differences += _file_changes(old_hashes, new_hashes)
-    return differences
+            yield from _file_changes(before, after)
+    recorded = records(new_files, folded=any("files" in record for record in old_files.values()))
+    hashes = ({path: entry["sha256"] for path, entry in each.items()} for each in (old_files, recorded))
+    yield from _file_changes(*hashes) if field in OWN_RECORDS else ()
 
 
 def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[Change]:

@@ -1,63 +1,92 @@
-"""The due stages of a plan, and why a refresh leaves out other stages: a pause, settings, cron or failures."""
+"""The due stages of a plan, and why a refresh leaves out other stages: a pause, settings, cron, or the last run."""
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
 
-from aflite_assets.refresh.launching import launch_command
-from aflite_assets.refresh.plan import DatasetPlan, StagePlan
-from aflite_assets.refresh.state import Left, RefreshState
+from aflite_assets.refresh.changes import Change
+from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_datasets
+from aflite_assets.refresh.state import RefreshState
+from aflite_assets.results import ResultStore
+from aflite_assets.results.file_hashes import FileHashes
+from aflite_assets.results.locks import occupant
 from aflite_assets.specs.refresh_settings import RefreshSpec
+from aflite_assets.specs.registry import Registry
 from aflite_assets.stages.pipeline import STAGES
 
+HOW_TO_START = "start it with `aflite refresh NAME`, or write `refresh: {start: true}` into its file"
+"""How a person starts a dataset that was never made."""
+End = Literal["failed", "interrupted", "cancelled"]
+RETRIED_BY_COMMAND: tuple[End, ...] = ("failed", "interrupted")
+"""Ends of a run after which another call of `aflite refresh` runs the stages again; the sensor does not."""
 Settings = RefreshSpec | Literal["never"]
 
 
 @dataclass(frozen=True)
-class GivenUp:
-    """A stage that refreshes leave out: with its current key it was refused or failed, or its run was cancelled."""
+class LastRun:
+    """The last run of a dataset in Dagster's history, if it matters for a refresh.
 
-    stage: StagePlan
-    left: Left
+    `kind`: "active" if the run or its retry has not ended; otherwise, how a run with the present inputs ended. A run is
+    "interrupted" by Ctrl-C of `aflite refresh`. `words`: name of an active run, or what happened to an ended run.
+    """
 
-    @property
-    def remedy(self) -> str:
-        """Advice for a person who wants the stage to run."""
-        launch = _by_hand(self.stage.dataset)
-        remedies = {"refused": "correct its inputs", "failed": f"correct its inputs, or {launch}", "cancelled": launch}
-        return remedies[self.left.kind]
-
-    def __str__(self) -> str:
-        words = {
-            "refused": "refused its inputs, and is not retried until they change",
-            "failed": "failed, and is not retried until its inputs change or a person starts it",
-            "cancelled": "is not retried until its inputs change or a person starts it",
-        }
-        return f"{self.stage.stage} {words[self.left.kind]}: {self.left.why}"
+    kind: Literal["active"] | End
+    words: str
 
 
 @dataclass(frozen=True)
 class Due:
-    """The stages of one dataset that a refresh runs now.
+    """Work of a refresh on one dataset now, and the reasons why there is no more.
 
-    `stages`: stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the
-    remedy for each stage that does not run. `given_up`: stages that were refused, failed or were cancelled. `closed`: a
-    pause, `refresh: never` or cron forbids all stages. `never_begun`: the dataset has no result, its file does not set
-    `refresh.start`, and no run of it failed.
+    `plan`: the plan, in which stages that are left out until their inputs change are "left" or "cancelled". `stages`:
+    stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the remedy for each
+    stage that does not run. `waits`: the active run that a refresh waits for. `closed`: a pause, `refresh: never` or
+    cron forbids all stages. `never_begun`: the dataset has no result, its file does not set `refresh.start`, and no run
+    of it failed.
     """
 
-    dataset: str
+    plan: DatasetPlan
     stages: tuple[StagePlan, ...] = ()
     following: tuple[str, ...] = ()
     why_not: tuple[str, ...] = ()
-    given_up: tuple[GivenUp, ...] = ()
+    waits: str | None = None
     closed: bool = False
     never_begun: bool = False
 
     @property
-    def failed(self) -> tuple[GivenUp, ...]:
-        """The stages that are no longer tried, except stages of a cancelled run."""
-        return tuple(given_up for given_up in self.given_up if given_up.left.kind != "cancelled")
+    def failed(self) -> bool:
+        """Whether the file or a stage was refused, or a stage failed, and a person has to act."""
+        return self.plan.failure is not None or bool(self.plan.in_state("refused", "left"))
+
+
+def outlooks(
+    registry: Registry,
+    store: ResultStore,
+    names: Sequence[str] = (),
+    *,
+    last: Callable[[DatasetPlan], LastRun | None] = lambda plan: None,
+    hashes: FileHashes | None = None,
+    now: datetime | None = None,
+    dry_run: bool = True,
+    **options: Any,
+) -> Iterator[Due]:
+    """Yield what a refresh would do about each dataset, by default about all.
+
+    A dataset that is named is begun, as with `refresh: {start: true}` in its file. `last`: returns the last run of a
+    planned dataset. `options`: further options of `what_is_due`.
+    """
+    now, state = now or datetime.now(UTC), RefreshState.beside(store)
+    for plan in plan_datasets(registry, store, names or None, hashes=hashes):
+        if plan.failure is not None:
+            yield Due(plan)
+            continue
+        refresh = registry[plan.dataset].refresh
+        if names and refresh != "never":
+            refresh = refresh.model_copy(update={"start": True})
+        holder = occupant(store.locks_folder, plan.dataset)
+        run = last(plan) if holder is None else LastRun("active", holder)
+        yield what_is_due(plan, refresh, now=now, state=state, last=run, dry_run=dry_run, **options)
 
 
 def what_is_due(
@@ -66,50 +95,67 @@ def what_is_due(
     *,
     now: datetime,
     state: RefreshState,
+    last: LastRun | None = None,
+    retried: Collection[End] = (),
     at_once: bool = False,
     dry_run: bool = False,
 ) -> Due:
     """Return the stages that a refresh runs at the time `now`, which has a time zone.
 
-    `at_once`: ignore cron, and include stages that failed or were cancelled. With `cron`, a change waits for the next
-    time of `cron`; from then on, stages run until nothing is due. The state records the cron times that were acted on,
-    except with `dry_run`. A stage that was never made runs only if the file sets `refresh: {start: true}`, or if a
-    later stage has a result.
+    `last`: the last run of the dataset. `retried`: ends of that run after which its stages run again. `at_once`: ignore
+    cron, refusals and the end of the last run. With `cron`, a change waits for the next time of `cron`; from then on,
+    stages run until nothing is due. The state records the cron times that were acted on, except with `dry_run`. A stage
+    that was never made runs only if the file sets `refresh: {start: true}`, or if a later stage has a result.
 
     Raises:
         StoreError: the notes in `state` cannot be read or written.
     """
     name = plan.dataset
     never_begun = not plan.begun and bool(plan.stale) and refresh != "never" and not refresh.start
+    if not at_once:
+        ended = None if last is None or last.kind in ("active", *retried) else last
+        plan = replace(plan, stages=tuple(_left_out(stage, state, ended) for stage in plan.stages))
+    if last is not None and last.kind == "active":
+        return Due(plan, waits=last.words)
     closed = _closed(plan, refresh, now, state, at_once=at_once, dry_run=dry_run)
     if closed is not None:
-        return Due(name, why_not=() if plan.up_to_date else (closed,), closed=True, never_begun=never_begun)
+        return Due(plan, why_not=() if plan.up_to_date else (closed,), closed=True, never_begun=never_begun)
     assert refresh != "never"
+    left_out = plan.in_state("left", "cancelled")
+    why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in (*plan.in_state("waiting", "refused"), *left_out)]
     due: list[StagePlan] = []
-    given_up: list[GivenUp] = []
-    why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     for stage in plan.stale:
-        held_back = given_up_before(stage, state)
-        if held_back is not None and not (at_once and held_back.left.kind != "refused"):
-            given_up.append(held_back)
-            why_not.append(f"{held_back}; {held_back.remedy}")
-        elif stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
-            why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
+        if stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
+            why_not.append(f"{stage.stage} was never made; {HOW_TO_START}")
         else:
             due.append(stage)
-    waiting = any(stage.state == "waiting" for stage in plan.stages)
-    if refresh.cron is not None and not (due or waiting or dry_run):
+    if refresh.cron is not None and not (due or plan.in_state("waiting") or dry_run):
         state.note_acted(name, until=now)
     later = _with_later({stage.stage for stage in due})
-    following = (stage.stage for stage in plan.stages if stage.state == "after" and stage.stage in later)
     return Due(
-        name,
+        plan,
         tuple(due),
-        tuple(stage for stage in following if refresh.start or _made_before(stage, plan)),
+        tuple(
+            stage.stage
+            for stage in plan.in_state("after")
+            if stage.stage in later and (refresh.start or _made_before(stage.stage, plan))
+        ),
         why_not=tuple(why_not),
-        given_up=tuple(given_up),
-        never_begun=never_begun and not given_up,
+        never_begun=never_begun and not left_out,
     )
+
+
+def _left_out(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> StagePlan:
+    """Return the stage, in the state "left" or "cancelled" if no refresh makes it with its present key."""
+    refusal = state.refusal(stage.dataset, stage.stage, stage.key or "")
+    end = ended if refusal is None else LastRun("failed", refusal)
+    if end is None or not stage.stale:
+        return stage
+    option = "" if end.kind == "interrupted" else "--now "
+    start = f"start it with `aflite refresh {option}{stage.dataset}`"
+    remedy = f"correct its inputs, or {start}" if end.kind == "failed" else start
+    reason = Change("note", f"it is not retried until its inputs change: {end.words}; {remedy}")
+    return replace(stage, state="left" if end.kind == "failed" else "cancelled", reasons=(reason,))
 
 
 def _closed(
@@ -118,34 +164,20 @@ def _closed(
     """Return why changes are not acted on now, or None if they are."""
     paused = state.paused()
     if paused is not None:
-        return str(paused)
+        return paused
     if refresh == "never":
-        return f"its file has `refresh: never`; remove this setting, or {_by_hand(plan.dataset)}"
+        launch = f"`dg launch -m definitions --job benchmark --partition {plan.dataset}`"
+        return f"its file has `refresh: never`; remove this setting, or start it by hand: {launch}"
     last = None if at_once else refresh.last_time(now)
     if last is None:
         return None
-    acted = state.notes(plan.dataset).acted
+    acted = state.acted(plan.dataset)
     if acted is None and not dry_run:
         state.note_acted(plan.dataset, until=now)
     if last > (acted or now):  # cron times before the first plan are not made up for
         return None
     wait = f"changes wait for {refresh.next_time(now):%Y-%m-%d %H:%M} UTC (cron {refresh.cron!r})"
     return f"{wait}; `aflite refresh --now {plan.dataset}` acts on them at once"
-
-
-def given_up_before(stage: StagePlan, state: RefreshState) -> GivenUp | None:
-    """Return why no refresh makes a stage with its present key, or None if a refresh may make it."""
-    left = state.left(stage.dataset, stage.stage, stage.key or "")
-    return None if left is None or not left.is_final else GivenUp(stage, left)
-
-
-def how_to_start(dataset: str) -> str:
-    """Return how a person starts a dataset that was never made."""
-    return f"start it once with `{launch_command(dataset)}`, or write `refresh: {{start: true}}` into its file"
-
-
-def _by_hand(dataset: str) -> str:
-    return f"start it by hand: `{launch_command(dataset)}`"
 
 
 def _made_before(stage: str, plan: DatasetPlan) -> bool:

@@ -19,8 +19,8 @@ from aflite_assets.refresh.changes import Change, changes
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.damage import manifest_damage
 from aflite_assets.results.file_hashes import FileHashes
-from aflite_assets.results.store import DAMAGED
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.studies import study_models
 from aflite_assets.specs.registry import Registry
 from aflite_assets.specs.sources import HubSource
 from aflite_assets.stages.data.cue_scan import CUE_SCAN, refuse_artefact
@@ -29,16 +29,19 @@ from aflite_assets.stages.shared.content_hashes import MISSING, FieldContents, i
 from aflite_assets.stages.stage import Stage
 
 _log = logging.getLogger(__name__)
+_LOST = "its folder is missing, or was set aside because it was damaged"
 
-State = Literal["found", "made", "after", "waiting", "refused"]
+State = Literal["found", "made", "after", "waiting", "refused", "left", "cancelled"]
 STATES: Mapping[State, str] = {
     "found": "its result exists",
     "made": "it would be made",
     "after": "it depends on stages that are not found",
     "waiting": "a file is still being written, or not hashed yet",
     "refused": "it cannot be made until the named problem is fixed",
+    "left": "it was refused or failed; a person has to act",
+    "cancelled": "its run was cancelled; a person has to start it again",
 }
-"""Meanings of the states in words."""
+"""Meanings of the states in words. Only `what_is_due` gives stages the last two states."""
 HUB_SECONDS = 15.0
 """Seconds within which the Hub answers all requests of a plan for commits."""
 
@@ -97,11 +100,9 @@ class DatasetPlan:
         """Whether every stage is found and current."""
         return self.failure is None and all(stage.current for stage in self.stages)
 
-    @property
-    def seconds(self) -> float | None:
-        """Total seconds of the last computations of all stages that are not found, or None if one is unknown."""
-        known = [stage.seconds for stage in self.stages if stage.state != "found" and stage.seconds is not None]
-        return sum(known) if len(known) == sum(stage.state != "found" for stage in self.stages) else None
+    def in_state(self, *states: State) -> tuple[StagePlan, ...]:
+        """Return the stages in one of these states."""
+        return tuple(stage for stage in self.stages if stage.state in states)
 
     def __getitem__(self, stage: str) -> StagePlan:
         return next(each for each in self.stages if each.stage == stage)
@@ -151,22 +152,19 @@ def plan_dataset(
     are read now.
     """
     contents = contents or FieldContents(spec)
-    plans: dict[str, StagePlan] = {}
     results: dict[str, PublishedResult] = {}
-    for name, stage in stages.items():
-        plans[name] = _Planner(spec, store, contents, stage, plans, results).plan()
-    return DatasetPlan(spec.name, tuple(plans.values()))
+    plans = [_Planner(spec, store, contents, stage, results).plan() for stage in stages.values()]
+    return DatasetPlan(spec.name, tuple(plans))
 
 
 @dataclass
 class _Planner:
-    """The plan of one stage, given the plans of earlier stages. A found result is added to `results`."""
+    """The plan of one stage, given the found results of earlier stages. A found result is added to `results`."""
 
     spec: DatasetSpec
     store: ResultStore
     contents: FieldContents
     stage: Stage
-    plans: Mapping[str, StagePlan]
     results: dict[str, PublishedResult]
 
     def __post_init__(self) -> None:
@@ -183,9 +181,9 @@ class _Planner:
         inputs = {name: self.results[name] for name in stage.input_names if name in self.results}
         try:
             key = stage_key(stage, self.spec, inputs, contents=self.contents)
-            if len(inputs) < len(stage.input_names):
-                after = self._after(name for name in stage.input_names if name not in inputs)
-                return self._planned("after", (*self._own_changes(key), *after))
+            missing = [name for name in stage.input_names if name not in inputs]
+            if missing:
+                return self._planned("after", (*self._own_changes(key), Change("note", f"after {', '.join(missing)}")))
             unavailable = self._unavailable(key)
             if unavailable:
                 return self._planned("waiting", unavailable, key=key.digest)
@@ -194,10 +192,10 @@ class _Planner:
             if result is not None:
                 return self._is_found(key, result)
             _check_models(self.spec, stage)
-            stage.refuse(self.spec, inputs)
+            stage.check_inputs(self.spec, inputs)
             if waits_for_scan(stage.name, self.spec):
                 if CUE_SCAN.name not in self.results:
-                    return self._planned("after", tuple(self._after([CUE_SCAN.name])), key=key.digest)
+                    return self._planned("after", (Change("note", f"after {CUE_SCAN.name}"),), key=key.digest)
                 refuse_artefact(self.spec, self.results[CUE_SCAN.name])
         except UnsettledDataError as error:
             return self._planned("waiting", (Change("note", str(error)),))
@@ -220,16 +218,8 @@ class _Planner:
         if again:
             return (Change("incomplete", "its result lacks parts that failed; they are tried again"),)
         damage = self.store.damage(self.stage.name, self.spec.name, key)
-        why = "its folder is missing" if damage is None else f"its result is damaged: {damage.files}"
+        why = _LOST if damage is None else f"its result is damaged: {damage.files}"
         return (Change("lost", why),)
-
-    def _absent(self) -> Change:
-        """Return why there is no current result: it was never made, set aside or deleted."""
-        if self.current_key is None:
-            return Change("never made", "never made")
-        aside = self.store.root / self.stage.name / self.spec.name / DAMAGED
-        was_damaged = any(aside.glob(f"{self.current_key}-*"))
-        return Change("lost", "its result was damaged and is set aside" if was_damaged else "its folder is missing")
 
     def _unavailable(self, key: ResultKey) -> tuple[Change, ...]:
         """Return the challenge sets in the current result that the Hub does not serve now; these are no changes."""
@@ -243,21 +233,12 @@ class _Planner:
             if isinstance(challenge.source, HubSource) and has[name] == MISSING and had.get(name, MISSING) != MISSING
         )
 
-    def _after(self, names: Iterable[str]) -> Iterator[Change]:
-        """Yield notes about the earlier stages that are not found."""
-        planned = [self.plans[name] for name in names if name in self.plans]
-        wording = {"after {}": ("made", "after"), "{} waiting": ("waiting",), "{} refused": ("refused",)}
-        for words, states in wording.items():
-            named = [plan.stage for plan in planned if plan.state in states]
-            if named:
-                yield Change("note", words.format(", ".join(named)))
-
     def _own_changes(self, key: ResultKey) -> tuple[Change, ...]:
         """Return the differences of `key` from the current result's key, except inputs without a result."""
-        if self.current is None:
-            return (self._absent(),)
+        if self.current_key is None:
+            return (Change("never made", "never made"),)
         if self.manifest is None:
-            return (Change("lost", f"its result is damaged: {self.damage}"),)
+            return (Change("lost", f"its result is damaged: {self.damage}" if self.damage else _LOST),)
         made_from = self.manifest["made_from"]
         unknown = set(self.stage.input_names) - set(key.inputs)
         known = {name: version for name, version in made_from["inputs"].items() if name not in unknown}
@@ -282,7 +263,9 @@ def _check_models(spec: DatasetSpec, stage: Stage) -> None:
         SpecError: a model's folder or file is missing.
     """
     models: dict[str, BaseModel | None] = {"distance_encoder": spec.distance_encoder}
-    models |= {f"forgettables.{name}.model": entry.model for name, entry in spec.forgettables.items()}
+    for field_name, of_study in study_models(spec).items():
+        by_name = of_study if isinstance(of_study, Mapping) else {"": of_study}
+        models |= {f"{field_name}.{name}.model".replace("..", "."): one for name, one in by_name.items()}
     for field_name in ("representations", "evaluators"):
         models |= {f"{field_name}.{name}": model for name, model in getattr(spec, field_name).items()}
     read = stage.settings.read_of(spec)

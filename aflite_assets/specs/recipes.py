@@ -2,37 +2,26 @@
 package `models` trains the evaluators.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aflite_assets.specs.models.fine_tuning import FineTunedSpec, FineTuneStage
 from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec
-from aflite_assets.specs.models.settings import FineTunedSpec, FineTuneStage
+from aflite_assets.specs.models.settings import DrawnRows
 from aflite_assets.wording import did_you_mean
-
-
-@dataclass(frozen=True)
-class ForgettableRows:
-    """A set of rows for a stage of training, identified by the name of a weak model and the name of one of its sets.
-
-    `as_many_as`: the name of another weak model that determines the size of the set, or None.
-    """
-
-    weak_model: str
-    set_name: str
-    as_many_as: str | None = None
 
 
 @dataclass(frozen=True)
 class RecipeStage:
     """Train rows and settings of one stage after the first stage.
 
-    `rows`: a description of the rows for users, or the name of the challenge set. `forgettable`: the set of forgettable
-    rows, or None for a challenge set.
+    `rows`: a description of the rows for users, or the name of the challenge set. `drawn`: the set of train rows that a
+    study draws, or None for a challenge set.
     """
 
     rows: str
     settings: NeuralModelSpec
-    forgettable: ForgettableRows | None = None
+    drawn: DrawnRows | None = None
 
 
 @dataclass(frozen=True)
@@ -48,14 +37,14 @@ class Recipe:
     @property
     def sets(self) -> tuple[str, ...]:
         """Challenge sets in the recipe's stages, without repeats, in the order of the stages."""
-        return tuple(dict.fromkeys(stage.rows for stage in self.stages if stage.forgettable is None))
+        return tuple(dict.fromkeys(stage.rows for stage in self.stages if stage.drawn is None))
 
     @property
-    def forgettable(self) -> tuple[ForgettableRows, ...]:
-        """Sets of forgettable rows in the recipe's stages. If a recipe uses forgettable rows, its first stage is
+    def drawn(self) -> tuple[DrawnRows, ...]:
+        """Sets of train rows that studies draw, in the recipe's stages. If a recipe uses such rows, its first stage is
         trained on the train set `full` only.
         """
-        return tuple(stage.forgettable for stage in self.stages if stage.forgettable is not None)
+        return tuple(stage.drawn for stage in self.stages if stage.drawn is not None)
 
 
 def recipes_of(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, Recipe]:
@@ -75,23 +64,11 @@ def recipes_of(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, Recipe]:
 
 def _recipe_stage(start: NeuralModelSpec, stage: FineTuneStage) -> RecipeStage:
     settings = _stage_settings(start, stage)
-    if stage.forgettables is None:
-        assert stage.rows is not None
-        return RecipeStage(stage.rows, settings)
-    name = set_name(stage.take, stage.share, as_many_as=stage.as_many_as)
-    chosen = ForgettableRows(stage.forgettables, name, stage.as_many_as)
-    rows = f"{set_name(stage.take, stage.share)} rows of {chosen.weak_model}"
-    cut = "" if stage.as_many_as is None else f", as many as of {stage.as_many_as}"
-    return RecipeStage(rows + cut, settings, chosen)
-
-
-def set_name(take: str, share: float | None = None, *, as_many_as: str | None = None) -> str:
-    """Return the name of a weak model's set of rows: `forgettable`, `forgettable_as_many_as_<model>`, `random`, or for
-    example `highest_loss_10` (for 10 %).
-    """
-    if as_many_as is not None:
-        return f"{take}_as_many_as_{as_many_as}"
-    return take if share is None else f"{take}_{100 * share:g}".replace(".", "_")
+    drawn = stage.drawn
+    if drawn is not None:
+        return RecipeStage(drawn.shown, settings, drawn)
+    assert stage.rows is not None
+    return RecipeStage(stage.rows, settings)
 
 
 def _stage_settings(start: NeuralModelSpec, stage: FineTuneStage) -> NeuralModelSpec:
@@ -104,15 +81,10 @@ def _stage_settings(start: NeuralModelSpec, stage: FineTuneStage) -> NeuralModel
     return start.model_copy(update={"early_stopping": None, **changes})
 
 
-def check_recipes(
-    evaluators: Mapping[str, EvaluatorSpec],
-    fine_tune: Mapping[str, str | None],
-    highest_loss: Mapping[str, Sequence[float]],
-) -> None:
+def check_recipes(evaluators: Mapping[str, EvaluatorSpec], fine_tune: Mapping[str, str | None]) -> None:
     """Raise an error if a recipe is inconsistent with the other settings.
 
-    `fine_tune`: the setting `fine_tune` of every challenge set. `highest_loss`: the setting `highest_loss` of every
-    weak model.
+    `fine_tune`: the setting `fine_tune` of every challenge set. Studies check their own sets of rows.
 
     Raises:
         ValueError: a starting evaluator or a set of rows is unknown or unsuitable, or a batch size is not a multiple of
@@ -125,30 +97,7 @@ def check_recipes(
                 place = f"evaluators.{name}.stages.{number}"
                 if stage.rows is not None:
                     _check_rows(f"{place}.rows", stage.rows, fine_tune)
-                else:
-                    _check_forgettables(place, stage, highest_loss)
                 _check_batch(place, stage, start)
-
-
-def _check_forgettables(place: str, stage: FineTuneStage, highest_loss: Mapping[str, Sequence[float]]) -> None:
-    name = stage.forgettables
-    assert name is not None
-    if name not in highest_loss:
-        raise ValueError(
-            f"`{place}.forgettables` is {name!r}, but the models in `forgettables` are {list(highest_loss)}; add the "
-            f"model to `forgettables`{did_you_mean(name, list(highest_loss))}"
-        )
-    if stage.share is not None and stage.share not in highest_loss[name]:
-        raise ValueError(
-            f"`{place}.share` is {stage.share}, but `forgettables.{name}.highest_loss` is {list(highest_loss[name])}; "
-            "add the share to `highest_loss`, or remove `share` to use as many rows as are forgettable"
-        )
-    if stage.as_many_as is not None and (stage.as_many_as == name or stage.as_many_as not in highest_loss):
-        others = [one for one in highest_loss if one != name]
-        raise ValueError(
-            f"`{place}.as_many_as` is {stage.as_many_as!r}, but the other models in `forgettables` are {others}; name "
-            f"one of them, or remove `as_many_as`{did_you_mean(stage.as_many_as, others)}"
-        )
 
 
 def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec]) -> NeuralModelSpec:

@@ -13,7 +13,18 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.stage import Stage, StageSettings
 
 _PACKAGE = Path(__file__).parents[1]
-_COMPUTING = ("algorithm", "analysis", "checks.py", "data", "diagnostics", "reports", "specs", "stages", "text.py")
+_COMPUTING = (
+    "algorithm",
+    "analysis",
+    "checks.py",
+    "data",
+    "diagnostics",
+    "reports",
+    "specs",
+    "stages",
+    "studies",
+    "text.py",
+)
 _SOURCES = tuple(_PACKAGE / name for name in (*_COMPUTING, "wording.py"))
 """The code that computes checks; if it changes, stored outcomes are recomputed."""
 

@@ -16,7 +16,8 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared import report_inputs
-from aflite_assets.stages.shared.published import read_learning_curves, read_sample_curve
+from aflite_assets.stages.shared.published import read_learning_curves
+from aflite_assets.stages.stage import study_stages
 
 if TYPE_CHECKING:
     from aflite_assets.reports.figures.drawing import Picture
@@ -28,7 +29,7 @@ _HERE = (Path(__file__), Path(report_inputs.__file__))
 def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
     """Return the small pictures of a result by name, as PNGs under 50 kB.
 
-    Assets without pictures return an empty dict. `train_sample` has "sample_curve" if a sample was requested, and
+    Assets without pictures return an empty dict. Studies draw the pictures of their own results.
     `warmup_split` has "learning_curve" for `warmup.size: auto`. `filtered_sets` has "curve_<name>" and "scores_<name>"
     per representation, and `bias_evidence` has "similarity_<name>_<class number>".
     """
@@ -39,7 +40,7 @@ def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
     kept = kept_beside(
         result,
         "pictures",
-        version=sources_version((*_HERE, _PACKAGE / "analysis", _PACKAGE / "reports")),
+        version=sources_version((*_HERE, _PACKAGE / "analysis", _PACKAGE / "reports", _PACKAGE / "studies")),
         make=lambda: {
             name: {"png": base64.b64encode(picture.png).decode(), "alt": picture.alt}
             for name, picture in _DRAWN[result.asset](result).items()
@@ -74,14 +75,6 @@ def _of_warmup(result: PublishedResult) -> "dict[str, Picture]":
     return {"learning_curve": warmup_picture(points)} if points else {}
 
 
-def _of_sample(result: PublishedResult) -> "dict[str, Picture]":
-    from aflite_assets.analysis.inputs.learning_curve import sample_points
-    from aflite_assets.reports.figures.filtering_figures import sample_picture
-
-    points = sample_points(read_sample_curve(result))
-    return {"sample_curve": sample_picture(points)} if points else {}
-
-
 def _of_filter(result: PublishedResult) -> "dict[str, Picture]":
     from aflite_assets.analysis.filtering import filter_table
     from aflite_assets.reports.figures.filtering_figures import filtering_curve, scores_by_iteration
@@ -106,8 +99,8 @@ def _of_evidence(result: PublishedResult) -> "dict[str, Picture]":
 
 
 _DRAWN: Mapping[str, Callable[[PublishedResult], "dict[str, Picture]"]] = {
-    "train_sample": _of_sample,
     "warmup_split": _of_warmup,
     "filtered_sets": _of_filter,
     "bias_evidence": _of_evidence,
+    **{one.stage.name: one.pictures for one in study_stages() if one.pictures is not None},
 }

@@ -18,12 +18,10 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
 from aflite_assets.stages.data.cue_scan import CUE_SCAN, refuse_artefact
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
-from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
 from aflite_assets.stages.embedding.embeddings import EMBEDDINGS
 from aflite_assets.stages.evaluation.analysis.stage import ANALYSIS
 from aflite_assets.stages.evaluation.bias_evidence import BIAS_EVIDENCE
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
-from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
 from aflite_assets.stages.evaluation.leaning_sets import LEANING_SETS
 from aflite_assets.stages.filtering.control_sets import CONTROL_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
@@ -31,44 +29,49 @@ from aflite_assets.stages.filtering.published_dataset import PUBLISHED_DATASET
 from aflite_assets.stages.report.benchmark_report import BENCHMARK_REPORT
 from aflite_assets.stages.shared.content_hashes import FieldContents, content_hashes
 from aflite_assets.stages.shared.file_records import file_records
-from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress, Stage, StageContext, no_progress
+from aflite_assets.stages.stage import (
+    ALL_CELLS,
+    CellFilter,
+    Progress,
+    Stage,
+    StageContext,
+    no_progress,
+    study_stages,
+    with_study_stages,
+)
 from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
 from aflite_assets.stages.warmup.warmup_split import WARMUP_SPLIT
 from aflite_assets.tracking import NullTracker, TrackedRun, Tracker
 
-STAGES: Mapping[str, Stage] = {
-    stage.name: stage
-    for stage in (
-        RAW_DATASET,
-        CHALLENGE_SETS,
-        CUE_SCAN,
-        TRAIN_SAMPLE,
-        WARMUP_SPLIT,
-        WARMUP_MODELS,
-        EMBEDDINGS,
-        FILTERED_SETS,
-        CONTROL_SETS,
-        PUBLISHED_DATASET,
-        FORGETTABLE_SETS,
-        LEANING_SETS,
-        EVALUATOR_MODELS,
-        BIAS_EVIDENCE,
-        ANALYSIS,
-        BENCHMARK_REPORT,
-    )
-}
+_CORE: tuple[Stage, ...] = (
+    RAW_DATASET,
+    CHALLENGE_SETS,
+    CUE_SCAN,
+    WARMUP_SPLIT,
+    WARMUP_MODELS,
+    EMBEDDINGS,
+    FILTERED_SETS,
+    CONTROL_SETS,
+    PUBLISHED_DATASET,
+    LEANING_SETS,
+    EVALUATOR_MODELS,
+    BIAS_EVIDENCE,
+    ANALYSIS,
+    BENCHMARK_REPORT,
+)
+
+STAGES: Mapping[str, Stage] = {stage.name: stage for stage in with_study_stages(_CORE)}
 """All stages by name, in the order in which they run."""
 
 ON_CARDS = frozenset(
     {
-        TRAIN_SAMPLE.name,
         WARMUP_SPLIT.name,
         WARMUP_MODELS.name,
         EMBEDDINGS.name,
         FILTERED_SETS.name,
-        FORGETTABLE_SETS.name,
         EVALUATOR_MODELS.name,
         BIAS_EVIDENCE.name,
+        *(one.stage.name for one in study_stages() if one.on_cards),
     }
 )
 """Stages that train models, run models or fit classifiers, on a GPU if there is one."""
@@ -148,7 +151,7 @@ def run_stage(
 
     def write(draft: Draft) -> Mapping[str, object]:
         # The input is refused before the attempt is counted, because another YAML file may have the same key.
-        call.stage.refuse(spec, call.inputs)
+        call.stage.check_inputs(spec, call.inputs)
         require_no_artefact(name, spec, scanned)
         on_making(call.wanted)
         started = time.monotonic()

@@ -3,9 +3,9 @@
 Each stage is defined in a module of its name. `pipeline` lists the stages in order.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Generic, Self
+from typing import TYPE_CHECKING, Annotated, Generic, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
@@ -16,8 +16,13 @@ from aflite_assets.cluster import Cluster
 from aflite_assets.cluster.local import LocalCluster
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.specs.core import CoreSpec
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.studies import parts, with_fields
 from aflite_assets.tracking import TrackedRun
+
+if TYPE_CHECKING:
+    from aflite_assets.reports.figures.drawing import Picture
 
 
 @dataclass(frozen=True)
@@ -107,28 +112,75 @@ class StageSettings(BaseModel):
         return False
 
 
+_Settings = TypeVar("_Settings", bound=StageSettings)
+
+
+def with_study_settings(stage: str) -> Callable[[type[_Settings]], type[_Settings]]:
+    """Return a decorator that adds to a stage's settings the fields that studies declare in `CoreSpec.read_by`."""
+
+    def decorate(settings: type[_Settings]) -> type[_Settings]:
+        names = (name for block in parts("specs.settings", type) for name in _read_by(block).get(stage, ()))
+        return with_fields(settings, {name: DatasetSpec.model_fields[name].annotation for name in names})
+
+    return decorate
+
+
+def _read_by(block: type) -> Mapping[str, tuple[str, ...]]:
+    assert issubclass(block, CoreSpec)
+    return block.read_by
+
+
+StudyRole = Literal["selects", "draws", "measures"]
+"""Use of a study's results. selects: the file `published.SELECTION_FILE` selects the train rows that are used at all.
+draws: evaluators may train on the sets of rows in the file `published.ROW_SETS_FILE`. measures: only the report reads
+the results.
+"""
+
+StudyResults = Mapping[str, PublishedResult]
+"""Results of the stages of studies, by stage."""
+
+SelectingResults = Annotated[StudyResults, "selects"]
+DrawingResults = Annotated[StudyResults, "draws"]
+MeasuringResults = Annotated[StudyResults, "measures"]
+"""Types of fields of `StageInputs` with the results of all stages of studies that have one role."""
+
+
 @dataclass(frozen=True)
 class StageInputs:
     """Results that one stage reads.
 
-    A subclass has one field per result, named after the stage that computes the result.
+    A subclass has one field per result, named after the stage that computes the result. A field of a type such as
+    `DrawingResults` has the results of all stages of studies with one role.
     """
+
+    @classmethod
+    def _names(cls) -> dict[str, tuple[str, ...]]:
+        roles = {one.name: getattr(one.type, "__metadata__", (None,))[0] for one in fields(cls)}
+        return {
+            name: (name,) if role is None else tuple(one.stage.name for one in study_stages() if one.role == role)
+            for name, role in roles.items()
+        }
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of the stages that compute the input results."""
-        return tuple(field.name for field in fields(cls))
+        return tuple(name for names in cls._names().values() for name in names)
 
     @classmethod
     def of(cls, results: Mapping[str, PublishedResult]) -> Self:
         """Select the results that the stage reads."""
         make: Callable[..., Self] = cls
-        return make(**{name: results[name] for name in cls.names()})
+        found = {field: {name: results[name] for name in names} for field, names in cls._names().items()}
+        return make(**{field: each.get(field, each) for field, each in found.items()})
 
     @property
     def results(self) -> dict[str, PublishedResult]:
         """The results by stage name."""
-        return {name: getattr(self, name) for name in self.names()}
+        found: dict[str, PublishedResult] = {}
+        for name in self._names():
+            one = getattr(self, name)
+            found |= {name: one} if isinstance(one, PublishedResult) else one
+        return found
 
 
 def _refuse_nothing(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
@@ -190,8 +242,44 @@ class Stage(Generic[Settings_co, Inputs_co]):
         """Names of the stages whose results this stage reads."""
         return self.inputs.names()
 
+    def check_inputs(self, spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
+        """Refuse inputs of which a result would be of no use, by the stage's own rule and by the rules of studies."""
+        for one in study_stages():
+            if self.name in one.refuse:
+                one.refuse[self.name](spec, results)
+        self.refuse(spec, results)
+
     def make(
         self, spec: DatasetSpec, results: Mapping[str, PublishedResult], draft: Draft, context: StageContext
     ) -> Mapping[str, object]:
         """Run the stage for one dataset."""
         return self.run(self.settings.of(spec), self.inputs.of(results), draft, context)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyStage:
+    """A stage of a study, which runs before the stage `before` of the core.
+
+    `role`: what the core does with the results. `on_cards`: whether the stage trains or runs models. `refuse`:
+    functions that refuse the inputs of stages of the core because of the study's results, by stage. `pictures`: a
+    function that draws small pictures of a result.
+    """
+
+    stage: Stage
+    before: str
+    role: StudyRole
+    on_cards: bool = False
+    refuse: Mapping[str, Callable[[DatasetSpec, Mapping[str, PublishedResult]], None]] = field(default_factory=dict)
+    pictures: Callable[[PublishedResult], "dict[str, Picture]"] | None = None
+
+
+def study_stages() -> tuple[StudyStage, ...]:
+    """Return the stages of all studies, which are the `PART` of the studies' modules `stages.pipeline`."""
+    return tuple(one for part in parts("stages.pipeline", tuple) for one in part)
+
+
+def with_study_stages(core: Iterable[Stage]) -> Iterator[Stage]:
+    """Yield stages of the core in order, and each stage of a study before the stage that it names."""
+    for stage in core:
+        yield from (one.stage for one in study_stages() if one.before == stage.name)
+        yield stage

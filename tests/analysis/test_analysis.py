@@ -8,8 +8,9 @@ import pytest
 
 from aflite_assets.analysis.analysis import TABLES, analyse
 from aflite_assets.analysis.inputs.cues import CUES, SIMILARITIES, PlantedRemoval, RemovedCue, class_similarities
-from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.studies.sample.analysis.curve import SampleCurve
 from tests.reports.figures.test_all_figures import planted_bins, similarity_table
 
 CUE = replace(
@@ -26,7 +27,7 @@ def everything(make_planted: Callable[..., BenchmarkData]) -> BenchmarkData:
         similarities={"roberta": class_similarities("roberta", similarity_table())},
         score_bins=planted_bins(),
         warmup_curves=(LearningCurve("roberta", (40, 80), (50, 90), 100, 34),),
-        sample_curve=SampleCurve((10, 20), ((10, 91), (60, 60)), 100, 50, "falls"),
+        studies={"train_sample": SampleCurve((10, 20), ((10, 91), (60, 60)), 100, 50, "falls")},
         planted=(PlantedRemoval("roberta", "mark", ("right",), 1200, 780, 800, 720),),
         cues={"roberta": (CUE, replace(CUE, value="never", elsewhere=()))},
     )

@@ -8,16 +8,17 @@ from pydantic import TypeAdapter
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
-from aflite_assets.analysis.inputs.records import BenchmarkData, Forgettables
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
+from aflite_assets.studies.forgettables.analysis.records import Forgettables
 from tests.planted_reports import learnt_rows
 
 
 def test_trainings_have_their_seed_in_the_name_if_a_model_has_several(with_rows: BenchmarkData) -> None:
     first, second = learnt_rows()
     learnt = (first, second, replace(first, weak_model="lstm"))
-    forgettables = Forgettables({}, {}, (), pa.table({}), {}, (), learnt=learnt)
-    facts = dataset_facts(replace(with_rows, forgettables=forgettables))
+    forgettables = Forgettables(learnt=learnt)
+    facts = dataset_facts(replace(with_rows, studies={"forgettable_sets": forgettables}))
     assert [(one.name, one.sets) for one in facts.weak_trainings] == [
         ("bow, seed 0", ("forgettable", "never_learnt")),
         ("bow, seed 1", None),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.forgettables import (
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.studies.forgettables.analysis.analysis import (
     AGREEMENT,
     EVENTS,
     FORGETTABLE_CLASSES,
@@ -17,8 +18,7 @@ from aflite_assets.analysis.forgettables import (
     WeakModel,
     WeakModelAccuracy,
 )
-from aflite_assets.analysis.inputs.forgettables import Agreement, threshold_curve
-from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.studies.forgettables.analysis.records import Agreement, threshold_curve
 
 OF_FORGETTABLES = (
     WEAK_MODELS, WEAK_MODEL_ACCURACIES, FORGETTABLE_CLASSES, EVENTS, AGREEMENT, MINORITIES, THRESHOLDS, PHASE_AVERAGES,

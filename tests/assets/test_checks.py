@@ -18,11 +18,13 @@ from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
 from aflite_assets.results import StoredResult
 from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.studies.forgettables.assets.assets import forgettable_sets
+from aflite_assets.studies.sample.assets.assets import train_sample
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 ASSETS = (
-    data.challenge_sets, data.train_sample, warmup.warmup_split, warmup.warmup_models, filtering.filtered_sets,
-    evaluation.forgettable_sets, evaluation.evaluator_models,
+    data.challenge_sets, train_sample, warmup.warmup_split, warmup.warmup_models, filtering.filtered_sets,
+    forgettable_sets, evaluation.evaluator_models,
 )  # fmt: skip
 pytestmark = pytest.mark.usefixtures("tracking_home")
 BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite", "no_label_copies"}

@@ -16,6 +16,7 @@ from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages.pipeline import ON_CARDS, STAGES
+from aflite_assets.studies import parts
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 GROUPS = {
@@ -89,7 +90,10 @@ def test_jobs_hold_all_that_can_be_made_on_the_way() -> None:
 
 PARTITIONED = [
     asset
-    for asset in dg.load_assets_from_modules([data, warmup, embedding, filtering, evaluation, report])
+    for asset in (
+        *dg.load_assets_from_modules([data, warmup, embedding, filtering, evaluation, report]),
+        *parts("assets.assets", dg.AssetsDefinition),
+    )
     if isinstance(asset, dg.AssetsDefinition) and asset.key.path[-1] in STAGES
 ]
 

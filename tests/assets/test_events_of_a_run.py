@@ -14,6 +14,7 @@ from aflite_assets.assets.steps import attempts
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages import child_process
 from aflite_assets.stages.child_process import make_in_child
+from aflite_assets.studies import parts
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 from tests.forked import ForkedChild
 from tests.stages_made_here import make_here
@@ -29,7 +30,10 @@ STEPS = [
 ]
 ASSETS = [
     asset
-    for asset in dg.load_assets_from_modules([data, warmup, embedding, filtering])
+    for asset in (
+        *dg.load_assets_from_modules([data, warmup, embedding, filtering]),
+        *parts("assets.assets", dg.AssetsDefinition),
+    )
     if isinstance(asset, dg.AssetsDefinition) and asset.key.path[-1] in STEPS
 ]
 

@@ -20,12 +20,16 @@ from aflite_assets.stages import child_process
 from aflite_assets.stages.child_process import StageJob, StageWorker
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.stage import no_progress
+from aflite_assets.studies import parts
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 from tests.forked import ForkedChild
 
 ASSETS = [
     asset
-    for asset in dg.load_assets_from_modules([data, warmup, embedding, evaluation])
+    for asset in (
+        *dg.load_assets_from_modules([data, warmup, embedding, evaluation]),
+        *parts("assets.assets", dg.AssetsDefinition),
+    )
     if isinstance(asset, dg.AssetsDefinition) and asset.key.path[-1] in STAGES
 ]
 

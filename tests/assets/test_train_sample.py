@@ -8,6 +8,7 @@ import pytest
 
 from aflite_assets.assets import common, data
 from aflite_assets.specs.registry import Registry, parse_spec
+from aflite_assets.studies.sample.assets.assets import train_sample
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 pytestmark = pytest.mark.usefixtures("made_here", "tracking_home")
@@ -24,7 +25,7 @@ def _materialized(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> tuple[dict
     monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content | changes)}, {}, {}))
     with dg.DagsterInstance.ephemeral() as instance:
         result = dg.materialize(
-            [data.raw_dataset, data.train_sample],
+            [data.raw_dataset, train_sample],
             partition_key="circles_1",
             instance=instance,
             resources={

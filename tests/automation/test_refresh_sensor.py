@@ -1,6 +1,5 @@
 """The sensor `refresh` on a simulated clock: what is due is run, and nothing else, and what moved is reported."""
 
-import json
 import os
 from dataclasses import replace
 from datetime import timedelta
@@ -14,7 +13,6 @@ from aflite_assets.automation import refresh_sensor as module
 from aflite_assets.automation import runs_of_datasets
 from aflite_assets.automation.refresh_sensor import TICK_SECONDS, refresh
 from aflite_assets.automation.watched_versions import latest_version
-from aflite_assets.refresh.launching import launch_command
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, run_stage
@@ -37,13 +35,11 @@ def why_not(result: dg.SensorResult) -> str:
 
 
 def reported(result: dg.SensorResult) -> dict[str, list[str]]:
-    """The datasets of which an external asset was reported, by its name; of a check "all"."""
+    """The datasets of which an external asset was reported, by its name."""
     found: dict[str, list[str]] = {}
     for event in result.asset_events:
-        if isinstance(event, dg.AssetCheckEvaluation):
-            found.setdefault(event.check_name, []).append("all")
-        else:
-            found.setdefault(event.asset_key.path[-1], []).append(str(event.partition))
+        assert isinstance(event, dg.AssetMaterialization)
+        found.setdefault(event.asset_key.path[-1], []).append(str(event.partition))
     return found
 
 
@@ -55,9 +51,8 @@ def settled(deployment: Deployment) -> Deployment:
 
 
 def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
-    # The first look tells how each dataset stands, and nothing of what did not move since its results were made.
-    assert reported(deployment.tick()) == {"up_to_date": ["all"]}
-    deployment.tick()
+    # Nothing is reported of what did not move since its results were made.
+    assert reported(deployment.settled()) == {}
     for _ in range(4):
         result = deployment.tick()
         assert why_not(result) == "nothing is due"
@@ -67,15 +62,12 @@ def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
 
 
 def test_a_first_look_tells_what_moved_before_it(deployment: Deployment) -> None:
-    """Also where the cursor is lost: what the instance was told is not told again, what it was not told is."""
     write_table(deployment.table("digits"), rows=120, seed=9)
     first = reported(deployment.settled())
-    assert first == {"source_files": ["digits"], "up_to_date": ["all"]}
-    deployment.cursor = None
-    assert set(reported(deployment.tick())) == {"up_to_date"}
+    assert first == {"source_files": ["digits"]}
+    assert reported(deployment.tick()) == {}
     write_table(deployment.table("digits"), rows=120, seed=10)
-    deployment.cursor = None
-    assert set(reported(deployment.settled())) == {"source_files", "up_to_date"}
+    assert set(reported(deployment.settled())) == {"source_files"}
 
 
 def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: Deployment) -> None:
@@ -86,7 +78,7 @@ def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: D
     (request,) = result.run_requests or ()
     assert request.tags["dagster/priority"] == "-1"
     assert request.tags["aflite/because"].startswith("raw_dataset: file ")
-    assert reported(result) == {"source_files": ["circles_2"], "up_to_date": ["all"]}
+    assert reported(result) == {"source_files": ["circles_2"]}
     assert settled.run(request) == dict.fromkeys(STAGES, True)
     assert why_not(settled.settled()) == "nothing is due"
     assert [run.tags["dagster/partition"] for run in settled.instance.get_runs()] == ["circles_2"]
@@ -116,7 +108,7 @@ def test_an_edited_setting_runs_what_reads_it(settled: Deployment) -> None:
     settled.edit("digits", title="Other words")
     result = settled.tick()
     assert requested(result) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
-    assert set(reported(result)) == {"up_to_date"}
+    assert reported(result) == {}
     (request,) = result.run_requests or ()
     assert "title" in request.tags["aflite/because"]
     settled.run(request)
@@ -146,14 +138,14 @@ def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Depl
         settled.run(request)
     again = settled.tick()
     assert requested(again) == {}  # refused, and the other is done
-    assert f"{failing}: raw_dataset refused its inputs, and is not retried until they change: " in why_not(again)
+    assert f"{failing}: raw_dataset: it is not retried until its inputs change: " in why_not(again)
 
     # Mended in between: another content has tries of its own.
     write_table(settled.table(failing), rows=120, seed=12)
     (mended,) = settled.settled().run_requests or ()
     assert settled.run(mended)["benchmark_report"]
     assert why_not(settled.settled()) == "nothing is due"
-    assert "raw_dataset" not in settled.state.notes(failing).left
+    assert list(settled.state.folder.glob("refused/*/*.json")) == []
 
 
 def test_a_refusal_is_tried_once(settled: Deployment) -> None:
@@ -162,7 +154,7 @@ def test_a_refusal_is_tried_once(settled: Deployment) -> None:
     assert settled.run(request) == {}
     for later in (settled.tick(), settled.tick(), settled.tick()):
         assert requested(later) == {}
-        assert "raw_dataset refused its inputs, and is not retried until they change: " in why_not(later)
+        assert "raw_dataset: it is not retried until its inputs change: " in why_not(later)
     assert len(settled.instance.get_runs()) == 1
     # Another run that has the stage does not try it either.
     assert settled.run(request) == {}
@@ -187,9 +179,11 @@ def test_a_stage_that_failed_is_left_until_a_person_starts_it(settled: Deploymen
         for _ in range(3):
             later = settled.tick()
             assert requested(later) == {}
+            (run,) = settled.instance.get_runs()
             assert why_not(later) == (
-                "digits: published_dataset failed, and is not retried until its inputs change or a person starts it: "
-                f"the disk is slow; correct its inputs, or start it by hand: `{launch_command('digits')}`"
+                f"digits: published_dataset: it is not retried until its inputs change: run {run.run_id[:8]} failed: "
+                "published_dataset: RuntimeError: the disk is slow; correct its inputs, or start it with "
+                "`aflite refresh --now digits`"
             )
             settled.now += timedelta(days=1)
     assert len(settled.instance.get_runs()) == 1
@@ -203,7 +197,7 @@ def test_a_run_that_never_begins_is_asked_for_once(settled: Deployment) -> None:
     run = _begin(settled.instance, request)
     _end(settled.instance, run)
     for _ in range(2):
-        assert f"a person starts it: run {run.run_id[:8]} failed" in why_not(settled.tick())
+        assert f"is not retried until its inputs change: run {run.run_id[:8]} failed" in why_not(settled.tick())
     settled.edit("digits", title="Third words")
     assert requested(settled.tick()) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
 
@@ -237,7 +231,7 @@ def test_a_new_dataset_is_left_until_its_file_starts_it_and_is_run_without_a_rel
 def test_a_dataset_that_is_run_for_the_first_time_gets_no_advice_to_start_it(settled: Deployment) -> None:
     write_dataset(settled.folder, "brand_new", seed=5)
     run_stage("raw_dataset", load_registry()["brand_new"], store=settled.store)
-    assert "brand_new: challenge_sets was never made; start it once with `" in why_not(settled.settled())
+    assert "brand_new: challenge_sets was never made; start it with `" in why_not(settled.settled())
     with settled.store.dataset_lock("brand_new", what="Dagster run 7"):
         line = why_not(settled.tick())
     assert line.startswith("brand_new waits for Dagster run 7, process ")
@@ -310,7 +304,7 @@ def test_a_retry_that_dagster_announced_is_waited_for(settled: Deployment) -> No
     settled.edit("digits", title="Other words")
     (request,) = settled.tick().run_requests or ()
     run = _fails_with_a_retry_announced(settled, request)
-    assert why_not(settled.tick()) == f"digits waits for the retry of run {run.run_id}"
+    assert why_not(settled.tick()) == f"digits waits for the retry of run {run.run_id}, which Dagster announced"
     settled.now += timedelta(minutes=2)
     assert f"run {run.run_id[:8]} failed" in why_not(settled.tick())
 
@@ -319,12 +313,12 @@ def test_a_first_run_whose_retry_does_not_come_is_named(settled: Deployment) -> 
     write_dataset(settled.folder, "brand_new", seed=5)
     settled.settled()
     run = _fails_with_a_retry_announced(settled, dg.RunRequest(partition_key="brand_new"))
-    assert why_not(settled.tick()) == f"brand_new waits for the retry of run {run.run_id}"
+    assert why_not(settled.tick()) == f"brand_new waits for the retry of run {run.run_id}, which Dagster announced"
     settled.now += timedelta(minutes=2)
     line = why_not(settled.tick())
-    assert line.startswith("brand_new: raw_dataset failed, and is not retried until its inputs change or ")
+    assert line.startswith("brand_new: raw_dataset: it is not retried until its inputs change: ")
     assert f"run {run.run_id[:8]} failed before its first stage: " in line
-    assert "start it by hand: `" in line
+    assert "start it with `aflite refresh --now brand_new`" in line
 
 
 def test_a_launch_is_never_retried_and_not_waited_for(settled: Deployment) -> None:
@@ -359,27 +353,6 @@ def test_a_look_hashes_no_more_than_its_budget_and_goes_on(settled: Deployment) 
     assert requested(settled.tick(most_bytes=4 * size)) == {"digits": list(STAGES)}
 
 
-def test_a_cursor_of_somebody_else_is_no_obstacle(settled: Deployment) -> None:
-    settled.cursor = "7"
-    result = settled.tick()
-    assert why_not(result) == "nothing is due"
-    assert set(reported(result)) <= {"up_to_date"}  # versions that Dagster has are not told again
-    assert set(json.loads(str(result.cursor))) == {*NAMES, "*"}
-
-
-def test_the_check_says_what_is_stale_and_when_it_was_looked(settled: Deployment) -> None:
-    settled.edit("digits", title="Other words")
-    (check,) = [event for event in settled.tick().asset_events if isinstance(event, dg.AssetCheckEvaluation)]
-    assert (check.check_name, check.passed) == ("up_to_date", False)
-    assert check.severity == dg.AssetCheckSeverity.WARN
-    assert check.metadata["last_looked_at"].value == settled.now.isoformat(timespec="seconds")
-    assert str(check.metadata["stale"].value).splitlines()[0].startswith("digits: published_dataset: title: ")
-    later = settled.tick()
-    assert "up_to_date" not in reported(later)
-    settled.now += timedelta(hours=1)
-    assert reported(settled.tick())["up_to_date"] == ["all"]
-
-
 def test_the_sensor_is_off_at_first_and_its_requests_can_be_run(
     deployment: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,19 +360,19 @@ def test_the_sensor_is_off_at_first_and_its_requests_can_be_run(
     assert refresh.minimum_interval_seconds == TICK_SECONDS == 30
     monkeypatch.setattr(module, "STILL_SECONDS", 0.0)
 
-    def evaluate(cursor: str | None) -> Any:
+    def evaluate() -> Any:
         context = dg.build_sensor_context(
             instance=deployment.instance,
-            cursor=cursor,
             repository_def=definitions.defs.get_repository_def(),
             resources={"result_store": ResultStoreResource()},
         )
         return refresh.evaluate_tick(context)
 
-    second = evaluate(evaluate(None).cursor)
+    evaluate()
+    second = evaluate()
     assert second.skip_message == "nothing is due"
     deployment.edit("digits", title="Other words")
-    (request,) = evaluate(second.cursor).run_requests
+    (request,) = evaluate().run_requests
     assert request.partition_key == "digits"
     selected = {key.path[-1] for key in request.asset_selection or ()}
     assert selected == {"published_dataset", "analysis", "benchmark_report"}

@@ -48,6 +48,18 @@ def test_the_latest_run_of_each_dataset_stays(instance: dg.DagsterInstance) -> N
     assert instance.get_materialized_partitions(dg.AssetKey("raw_dataset")) == {"digits", "circles_1"}
 
 
+def test_the_last_run_of_a_listed_dataset_stays_though_it_failed(instance: dg.DagsterInstance) -> None:
+    instance.add_dynamic_partitions(str(common.DATASETS.name), ["digits"])
+    made, earlier, last = (
+        run(instance, "digits"),
+        run(instance, "digits", fails=True),
+        run(instance, "digits", fails=True),
+    )
+    assert forget_dagster_runs(instance, before=datetime.now(UTC) + SOON) == 1
+    assert instance.get_run_by_id(earlier) is None
+    assert {one.run_id for one in instance.get_runs()} == {made, last}
+
+
 def test_a_run_that_goes_on_stays(instance: dg.DagsterInstance) -> None:
     made = instance.create_run_for_job(forget_old_runs, status=dg.DagsterRunStatus.STARTED)
     assert forget_dagster_runs(instance, before=datetime.now(UTC) + SOON) == 0

@@ -8,23 +8,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import numpy as np
 import pytest
 import yaml
 from filelock import FileLock
 
+import definitions
+from aflite_assets.assets import common
+from aflite_assets.assets.steps import attempts
+from aflite_assets.automation.run_requests import opened_instance
 from aflite_assets.command_line.main import INTERRUPTED, main
 from aflite_assets.command_line.refresh_commands_actions import FAILED, PAUSED, WAITING
-from aflite_assets.refresh.due import how_to_start
-from aflite_assets.refresh.launching import launch_command
-from aflite_assets.refresh.plan import plan_dataset
-from aflite_assets.refresh.state import Left, RefreshState
+from aflite_assets.errors import ModelError
+from aflite_assets.models import evaluators
+from aflite_assets.refresh.due import HOW_TO_START
+from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore, file_hashes
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 from tests.small_datasets import feature_vectors
+from tests.stages_made_here import make_here
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -59,8 +65,11 @@ def vectors(walk: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr(attempts, "make_in_child", make_here)
+
     def do(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(common, "REGISTRY", load_registry())  # as in a process of its own
         code = main([*arguments, *(["--no-tracking", "--settle", "0"] if arguments[0] == "refresh" else [])])
         printed = capsys.readouterr()
         return code, printed.out, printed.err
@@ -80,34 +89,39 @@ def test_nothing_to_do(vectors: Path, run: Run) -> None:
 
 def test_a_dataset_that_is_named_is_begun(vectors: Path, run: Run, home: Path) -> None:
     shutil.rmtree(home / "results")
-    assert run("refresh")[:2] == (0, f"not started, because never made: vectors; {how_to_start('vectors')}\n")
+    assert run("refresh")[:2] == (0, f"not started, because never made: vectors; {HOW_TO_START}\n")
     outlook = run("plan", "vectors")[1].partition("a refresh now would:\n")[2]
     assert outlook == "  vectors: make raw_dataset, then later stages (at most 15)\n"
     code, out, err = run("refresh", "vectors")
     assert code == 0
-    assert [line.split()[1] for line in out.splitlines()[: len(STAGES)]] == list(STAGES)
-    assert "cell 1 of " in err  # no terminal: lines
+    made = re.search("vectors, benchmark_report was refreshed: made ([a-z_, ]+); given: [A-Z]", out)
+    assert made is not None
+    assert sorted(made[1].split(", ")) == sorted(STAGES)
+    assert "cell 1 of " in err
     store = ResultStore(home / "results")
-    (said,) = store.current("benchmark_report", "vectors").summary["verdicts"]
-    assert f"\nvectors: {said}\n" in out
     assert f"vectors: the report is {store.current('benchmark_report', 'vectors').file('report.html')}" in out
 
 
-def test_a_first_run_that_failed_is_named_alike_by_all_commands(vectors: Path, run: Run, home: Path) -> None:
+def test_a_first_run_that_failed_is_named_alike_by_all_commands(
+    vectors: Path, run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.rmtree(home / "results")
-    store = ResultStore(home / "results")
-    key = plan_dataset(load_registry()["vectors"], store)["raw_dataset"].key or ""
-    failed = Left(key, "failed", "run 7 failed before its first stage: no server")
-    RefreshState.beside(store).note_run("vectors", "7", {"raw_dataset": failed})
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+    with opened_instance() as instance:
+        job = definitions.defs.resolve_job_def("benchmark")
+        failed = instance.create_run_for_job(job, tags={"dagster/partition": "vectors"})
+        instance.report_run_failed(failed, "no server")
     line = (
-        "raw_dataset failed, and is not retried until its inputs change or a person starts it: run 7 failed before its "
-        f"first stage: no server; correct its inputs, or start it by hand: `{launch_command('vectors')}`"
+        f"raw_dataset: it is not retried until its inputs change: run {failed.run_id[:8]} failed before its first "
+        "stage: no server; correct its inputs, or start it with `aflite refresh --now vectors`"
     )
     code, out, _ = run("plan")
     assert (code, out.count(line)) == (FAILED, 1)
     assert re.search("vectors +raw_dataset +left", out)
-    assert run("refresh") == (FAILED, f"vectors: {line}\n", "")
     assert f"needs you:\n  vectors: {line}\n" in run("status")[1]
+    assert f"stage not retried: vectors: {line} - until then refreshes skip this stage\n" in run("doctor")[1]
+    assert run("refresh", "vectors")[0] == 0  # whoever calls tries again
+    assert run("plan", "vectors")[0] == 0
 
 
 def test_results_without_a_file_are_named(vectors: Path, run: Run, home: Path) -> None:
@@ -141,17 +155,14 @@ def test_an_edited_setting_is_planned_and_made(vectors: Path, run: Run) -> None:
     assert out.count('title: "" -> "Vectors\\u001b[31m"') == 2
     assert out.splitlines()[5] == "to make: it would be made; after: it depends on stages that are not found"
     assert out.splitlines()[7] == "a refresh now would:"
-    assert out.splitlines()[8].startswith(
-        "  vectors: make published_dataset, analysis, then later stages (at most 1); it took "
-    )
+    assert out.splitlines()[8] == "  vectors: make published_dataset, analysis, then later stages (at most 1)"
     code, out, _ = run("refresh", "vectors")
     assert code == 0
-    published, analysed, report, verdict, where = out.splitlines()
-    for made, stage in ((published, "published_dataset"), (analysed, "analysis")):
-        assert made.startswith(f"vectors: {stage} made in ")
-        assert made.endswith('(title: "" -> "Vectors\\u001b[31m")')
-    assert report.startswith("vectors: benchmark_report made in ")
-    assert re.match("vectors: given: [A-Z]", verdict)
+    made, where = out.splitlines()
+    assert made.startswith("vectors, benchmark_report was refreshed: made ")
+    for stage in ("published_dataset", "analysis", "benchmark_report"):
+        assert stage in made
+    assert re.search("; given: [A-Z]", made)
     assert where.startswith("vectors: the report is /")
     assert "<html" in Path(where.removeprefix("vectors: the report is ")).read_text()
     assert run("plan", "vectors")[1].splitlines()[1] == "vectors  all 16  found"
@@ -187,11 +198,9 @@ def test_a_failure_and_a_broken_file_stop_no_other(vectors: Path, run: Run) -> N
         lines[0]
         == "gone: raw_dataset: the file '/nowhere.npy' does not exist; correct its path in the dataset's YAML file"
     )
-    assert [re.split(" made| is", line)[0] for line in (*lines[1:4], lines[-1])] == [
-        "vectors: published_dataset", "vectors: analysis", "vectors: benchmark_report", "vectors: the report",
-    ]  # fmt: skip
-    assert len(lines) == 6
-    assert lines[4].startswith("vectors: given: ")
+    assert lines[1].startswith("vectors, benchmark_report was refreshed: made ")
+    assert lines[2].startswith("vectors: the report is ")
+    assert len(lines) == 3
     assert "broken.yaml" in err
     code, out, _ = run("plan", "gone", "vectors", "broken")
     assert code == FAILED
@@ -215,7 +224,7 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run, mo
     monkeypatch.setenv("AFLITE_BUNDLED", "1")
     unnamed = next(line for line in would() if "circles_1" in line)
     monkeypatch.delenv("AFLITE_BUNDLED")
-    start = f"not start it, because it was never made; start it once with `{launch_command('')}".rstrip()
+    start = "not start it, because it was never made; start it with `aflite refresh"
     assert unnamed.endswith(f"{start} NAME`, or write `refresh: {{start: true}}` into its file")
     _edit(vectors, refresh={"cron": "0 0 1 1 *"})
     assert would("vectors")[0].startswith("  vectors: make nothing: changes wait for ")
@@ -237,22 +246,22 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run, mo
 def test_planning_keeps_no_time_of_cron(vectors: Path, run: Run, home: Path) -> None:
     _edit(vectors, title="Other", refresh={"cron": "0 0 1 1 *"})
     run("plan", "vectors")
-    assert RefreshState.beside(ResultStore(home / "results")).notes("vectors").acted is None
+    assert RefreshState.beside(ResultStore(home / "results")).acted("vectors") is None
 
 
 def test_a_refusal_is_tried_once_and_named_with_its_reason(vectors: Path, run: Run) -> None:
     _edit(vectors, unlabelled=[1])
     outcomes = [run("refresh", "vectors")[:2] for _ in range(2)]
-    refused = "raw_dataset refused its inputs, and is not retried until they change: "
+    refused = "raw_dataset: it is not retried until its inputs change: "
     assert outcomes[0] == outcomes[1]
     assert outcomes[0][0] == FAILED
     assert outcomes[0][1].startswith(f"vectors: {refused}")
-    assert outcomes[0][1].endswith("; correct its inputs\n")
+    assert outcomes[0][1].endswith("; correct its inputs, or start it with `aflite refresh --now vectors`\n")
     assert outcomes[0][1].count("\n") == 1
     code, out, _ = run("plan", "vectors")
     assert code == FAILED
     assert out.splitlines()[1].split()[:3] == ["vectors", "raw_dataset", "left"]
-    assert "left: it was refused, failed or was cancelled; a person has to act\n" in out
+    assert "left: it was refused or failed; a person has to act" in out
     assert f"  vectors: make nothing: {refused}" in out
     out = run("status", "circles_1", "vectors")[1]
     assert out.splitlines()[1].startswith("vectors ")
@@ -261,34 +270,52 @@ def test_a_refusal_is_tried_once_and_named_with_its_reason(vectors: Path, run: R
     code, out, err = run("doctor")
     assert code == 1
     assert f"stage not retried: vectors: {refused}" in out
-    assert " - correct its inputs\n" in out
+    assert "; correct its inputs, or start it with `aflite refresh --now vectors` - until then " in out
     assert err.endswith(" problems were not fixed\n")
 
 
-def test_a_stage_that_failed_three_times_is_left(vectors: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stage_that_fails_is_tried_by_each_call_and_named(
+    vectors: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def crash(*arguments: Any, **named: Any) -> Any:
         raise RuntimeError("the disk\nis slow")
 
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
     monkeypatch.setitem(pipeline.STAGES, "published_dataset", replace(STAGES["published_dataset"], run=crash))
     _edit(vectors, title="Other")
-    code, out, _ = run("refresh", "vectors")
-    assert code == FAILED
-    lines = out.splitlines()
-    assert lines[0].startswith("vectors: analysis made in ")  # does not depend on what fails
-    failed = "vectors: published_dataset failed: RuntimeError: the disk is slow"
-    assert lines[1:] == [failed]
-    assert run("refresh", "vectors")[:2] == (FAILED, f"{failed}\n")
-    left = (
-        "published_dataset failed, and is not retried until its inputs change or a person starts it: "
-        "RuntimeError: the disk is slow"
-    )
-    by_hand = f"correct its inputs, or start it by hand: `{launch_command('vectors')}`\n"
+    failed = "vectors, published_dataset failed: RuntimeError: the disk"
     for _ in range(2):
-        assert run("refresh", "vectors")[:2] == (FAILED, f"vectors: {left}; {by_hand}")
-    assert run("refresh", "vectors", "--now")[1] == f"{failed}\n"
-    assert f"stage not retried: vectors: {left} - {by_hand}" in run("doctor")[1]
+        assert run("refresh", "vectors")[:2] == (FAILED, f"{failed}\n")
+    with opened_instance() as instance:
+        newest, first = instance.get_runs()
+    assert [newest.status, first.status] == [dg.DagsterRunStatus.FAILURE] * 2
+    assert newest.tags["dagster/partition"] == "vectors"
+    assert first.tags["aflite/because"].startswith('published_dataset: title: "" -> "Other"; analysis: ')
+    left = (
+        f"published_dataset: it is not retried until its inputs change: run {newest.run_id[:8]} failed: "
+        "published_dataset: RuntimeError: the disk"
+    )
+    by_hand = "correct its inputs, or start it with `aflite refresh --now vectors`\n"
+    assert f"stage not retried: vectors: {left}; {by_hand.rstrip()} - until" in run("doctor")[1]
     assert f"\nneeds you:\n  vectors: {left}; {by_hand}" in run("status", "vectors")[1]
     assert f"  vectors: make nothing: {left}; {by_hand}" in run("plan", "vectors")[1]
+
+
+def test_a_result_that_lacks_parts_is_tried_once(vectors: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any, **named: Any) -> Any:
+        raise ModelError("out of luck")
+
+    _edit(vectors, seeds=[0, 1])
+    left = "vectors: evaluator_models: it is not retried until its inputs change: its result lacks parts that failed"
+    with monkeypatch.context() as patched:
+        patched.setattr(evaluators, "evaluate", fail)
+        code, out, _ = run("refresh", "vectors")
+        assert (code, left in out) == (FAILED, True)
+    # Left alone although it would succeed now: nothing that it reads has changed.
+    code, out, _ = run("refresh", "vectors")
+    assert (code, out.startswith(left)) == (FAILED, True)
+    assert run("refresh", "vectors", "--now")[0] == 0
+    assert run("plan", "vectors")[0] == 0
 
 
 def test_a_file_that_is_refused_stands_first_and_keeps_its_time(vectors: Path, run: Run) -> None:
@@ -328,19 +355,26 @@ def test_one_refresh_at_a_time(vectors: Path, run: Run, home: Path) -> None:
 
 
 def test_ctrl_c_ends_in_words_and_the_next_refresh_goes_on(
-    vectors: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+    vectors: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(*arguments: Any, **named: Any) -> Any:
         raise KeyboardInterrupt
 
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
     _edit(vectors, title="Other")
     with monkeypatch.context() as patched:
         patched.setitem(pipeline.STAGES, "published_dataset", replace(STAGES["published_dataset"], run=stop))
         code, _, said = run("refresh", "vectors")
     assert code == INTERRUPTED == 130
     assert said.endswith("stopped; finished work is kept, and the same command continues\n")
-    assert "Traceback" not in said
-    assert "published_dataset made" in run("refresh", "vectors")[1]
+    assert "\nTraceback" not in said
+    with opened_instance() as instance:
+        (stopped,) = instance.get_runs()
+    assert stopped.status == dg.DagsterRunStatus.CANCELED
+    code, out, _ = run("plan", "vectors")
+    assert code == 0  # not counted as a failure
+    assert f"run {stopped.run_id[:8]} was interrupted; start it with `aflite refresh vectors`" in out
+    assert "vectors, benchmark_report was refreshed: made " in run("refresh", "vectors")[1]
 
 
 def test_a_file_that_is_being_written_is_left_for_later(
@@ -359,7 +393,7 @@ def test_cron_is_overridden_by_now(vectors: Path, run: Run) -> None:
     code, out, _ = run("refresh", "vectors")
     assert code == 0
     assert "vectors: changes wait for " in out
-    assert "published_dataset made" in run("refresh", "vectors", "--now")[1]
+    assert "vectors, benchmark_report was refreshed: made " in run("refresh", "vectors", "--now")[1]
 
 
 def test_status_says_how_datasets_stand(vectors: Path, run: Run) -> None:

@@ -11,7 +11,6 @@ import definitions
 from aflite_assets.automation import runs_of_datasets
 from aflite_assets.command_line import refresh_commands_actions
 from aflite_assets.command_line.main import main
-from aflite_assets.refresh.launching import launch_command
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES, run_stage
@@ -67,7 +66,7 @@ def test_plan_says_that_a_dataset_is_being_run(table: Path, home: Path, capsys: 
     with ResultStore(home / "results").dataset_lock("points", what="Dagster run 7"):
         out = said(capsys, "plan", "points")
         (facts,) = json.loads(said(capsys, "plan", "points", "--json"))
-    waits = "  points: wait, because it is being run by Dagster run 7, process "
+    waits = "  points: wait for Dagster run 7, process "
     outlook = out.split("a refresh now would:\n")[1]
     assert outlook.startswith(waits)
     assert outlook.endswith("; train has 140 rows, 20 new\n")
@@ -119,8 +118,9 @@ def test_status_names_a_run_that_failed_before_its_first_stage(
         (run,) = instance.get_runs()
     out = said(capsys, "status")
     assert (
-        f"needs you:\n  never_made: run {run.run_id[:8]} failed before its first stage: RuntimeError: no such; start "
-        f"it again with `{launch_command('never_made')}`\n"
+        "needs you:\n  never_made: raw_dataset: it is not retried until its inputs change: run "
+        f"{run.run_id[:8]} failed before its first stage: RuntimeError: no such; correct its inputs, or start it with "
+        "`aflite refresh --now never_made`\n"
     ) in out
     assert "  points: " not in out
 
@@ -138,14 +138,14 @@ def test_plan_and_status_wait_for_a_retry_until_it_must_have_come(
     retry = f"the retry of run {run.run_id}"
     assert f"  points: wait for {retry}, which Dagster announced" in said(capsys, "plan", "points")
     status = said(capsys, "status", "points")
-    assert f"continues later by itself:\n  points: waits for {retry}\n" in status
+    assert f"continues later by itself:\n  points: waits for {retry}, which Dagster announced\n" in status
     assert "needs you" not in status
 
     monkeypatch.setattr(runs_of_datasets, "RETRY_SECONDS", 0.0)
     failed = f"run {run.run_id[:8]} failed before its first stage: "
-    assert f"; {failed}" in said(capsys, "plan", "points")
+    assert f"is not retried until its inputs change: {failed}" in said(capsys, "plan", "points")
     status = said(capsys, "status", "points")
-    assert f"needs you:\n  points: {failed}" in status
+    assert f"is not retried until its inputs change: {failed}" in status.split("needs you:\n")[1]
     assert retry not in status
 
 

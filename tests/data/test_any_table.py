@@ -23,7 +23,7 @@ from aflite_assets.data.raw_table.storage import load_examples, save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table
 from aflite_assets.errors import DataError, InvalidInputError, SpecError
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import AnnotationsSpec
+from aflite_assets.specs.core import AnnotationsSpec
 
 NAMES = ("label", "text", "x", "y", "", "<b>'\"\n\x00", "naïve\u202e")
 VALUES = (

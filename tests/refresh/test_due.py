@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from aflite_assets.refresh.changes import Change
-from aflite_assets.refresh.due import Due, what_is_due
-from aflite_assets.refresh.launching import launch_command
+from aflite_assets.refresh.due import RETRIED_BY_COMMAND, Due, LastRun, what_is_due
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, State
-from aflite_assets.refresh.state import MOST_TRIES, Left, RefreshState
+from aflite_assets.refresh.state import RefreshState
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.stages.pipeline import STAGES
 
@@ -48,7 +47,7 @@ def _names(due: Due) -> list[str]:
 
 
 def test_nothing_changed(state: RefreshState) -> None:
-    assert what_is_due(_plan(), RefreshSpec(), now=_at(20), state=state) == Due("digits")
+    assert what_is_due(_plan(), RefreshSpec(), now=_at(20), state=state) == Due(_plan())
     assert not state.folder.exists()
 
 
@@ -61,15 +60,15 @@ def test_a_pause_stops_all(state: RefreshState) -> None:
     state.pause(reason="disks", now=_at(1))
     paused = "refreshes are paused since 2026-11-01 12:00 UTC: disks"
     due = what_is_due(_plan(made="raw_dataset"), RefreshSpec(start=True), now=_at(20), state=state, at_once=True)
-    assert due == Due("digits", why_not=(f"{paused}; `aflite resume` continues them",), closed=True)
+    assert due == Due(_plan(made="raw_dataset"), why_not=(f"{paused}; `aflite resume` continues them",), closed=True)
     state.resume()
     assert _names(what_is_due(_plan(made="raw_dataset"), RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
 
 
 def test_never_is_never(state: RefreshState) -> None:
     due = what_is_due(_plan(made="raw_dataset"), "never", now=_at(20), state=state, at_once=True)
-    remedy = f"remove this setting, or start it by hand: `{launch_command('digits')}`"
-    assert due == Due("digits", why_not=(f"its file has `refresh: never`; {remedy}",), closed=True)
+    remedy = "remove this setting, or start it by hand: `dg launch -m definitions --job benchmark --partition digits`"
+    assert due == Due(_plan(made="raw_dataset"), why_not=(f"its file has `refresh: never`; {remedy}",), closed=True)
 
 
 def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState) -> None:
@@ -78,8 +77,8 @@ def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState)
     assert due.stages == ()
     assert due.never_begun is True
     assert due.why_not == (
-        f"raw_dataset was never made; start it once with `{launch_command('digits')}`, or write "
-        "`refresh: {start: true}` into its file",
+        "raw_dataset was never made; start it with `aflite refresh NAME`, or write `refresh: {start: true}` into "
+        "its file",
     )
     due = what_is_due(plan, RefreshSpec(start=True), now=_at(20), state=state)
     assert _names(due) == ["raw_dataset"]
@@ -97,31 +96,35 @@ def test_only_the_stages_made_before_follow(state: RefreshState) -> None:
     assert (_names(due), due.following) == (["filtered_sets"], ("control_sets", "published_dataset"))
 
 
-def test_three_failures_and_then_it_is_left(state: RefreshState) -> None:
-    plan = _plan(made="raw_dataset")
-    for _ in range(MOST_TRIES):
-        assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
-        state.note_failure("digits", "raw_dataset", "abc", "the disk is slow", is_refused=False)
-    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=RefreshState(state.folder))
-    assert due.stages == ()
+def test_a_failed_run_is_not_repeated_unless_its_end_is_retried(state: RefreshState) -> None:
+    plan, failed = _plan(made="raw_dataset"), LastRun("failed", "run 12345678 failed: raw_dataset: no room")
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed)
+    assert (due.stages, due.failed) == ((), True)
     assert due.why_not == (
-        "raw_dataset failed, and is not retried until its inputs change or a person starts it: the disk is slow; "
-        f"correct its inputs, or start it by hand: `{launch_command('digits')}`",
+        "raw_dataset: it is not retried until its inputs change: run 12345678 failed: raw_dataset: no room; correct "
+        "its inputs, or start it with `aflite refresh --now digits`",
     )
-    assert due.failed == due.given_up
-    assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, at_once=True)) == ["raw_dataset"]
-    # Mended, it has another key.
-    mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(21), state=state)
-    assert _names(mended) == ["raw_dataset"]
+    command = RETRIED_BY_COMMAND
+    assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed, retried=command)) == [
+        "raw_dataset"
+    ]
+    assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed, at_once=True)) == [
+        "raw_dataset"
+    ]
+    assert not state.folder.exists()
 
 
 def test_a_refusal_is_final_for_its_key(state: RefreshState) -> None:
     plan = _plan(made="raw_dataset")
-    state.note_failure("digits", "raw_dataset", "abc", "no column x9", is_refused=True)
-    due = what_is_due(plan, RefreshSpec(), now=_at(30), state=state, at_once=True)
-    assert due.stages == ()
-    why = "raw_dataset refused its inputs, and is not retried until they change: no column x9; correct its inputs"
+    state.note_refusal("digits", "raw_dataset", "abc", "no column x9")
+    due = what_is_due(plan, RefreshSpec(), now=_at(30), state=state, retried=("failed", "interrupted", "cancelled"))
+    assert (due.stages, due.failed) == ((), True)
+    why = (
+        "raw_dataset: it is not retried until its inputs change: no column x9; correct its inputs, or start it with "
+        "`aflite refresh --now digits`"
+    )
     assert due.why_not == (why,)
+    assert _names(what_is_due(plan, RefreshSpec(), now=_at(30), state=state, at_once=True)) == ["raw_dataset"]
     mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(20), state=state)
     assert _names(mended) == ["raw_dataset"]
     state.note_made("digits", "raw_dataset")
@@ -129,23 +132,45 @@ def test_a_refusal_is_final_for_its_key(state: RefreshState) -> None:
 
 
 def test_what_a_cancelled_run_left_is_no_failure(state: RefreshState) -> None:
-    plan = _plan(made="raw_dataset")
-    state.note_run("digits", "12345678", {"raw_dataset": Left("abc", "cancelled", "run 12345678 was cancelled")})
-    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
-    assert (due.stages, due.failed) == ((), ())
+    plan, cancelled = _plan(made="raw_dataset"), LastRun("cancelled", "run 12345678 was cancelled")
+    command = RETRIED_BY_COMMAND
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=cancelled, retried=command)
+    assert (due.stages, due.failed) == ((), False)
     assert due.why_not == (
-        "raw_dataset is not retried until its inputs change or a person starts it: run 12345678 was cancelled; "
-        f"start it by hand: `{launch_command('digits')}`",
+        "raw_dataset: it is not retried until its inputs change: run 12345678 was cancelled; start it with "
+        "`aflite refresh --now digits`",
     )
-    assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, at_once=True)) == ["raw_dataset"]
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=cancelled, at_once=True)
+    assert _names(due) == ["raw_dataset"]
+
+
+def test_an_interrupted_command_is_continued_by_the_command_alone(state: RefreshState) -> None:
+    plan, interrupted = _plan(made="raw_dataset"), LastRun("interrupted", "run 12345678 was interrupted")
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=interrupted)
+    assert (due.stages, due.failed, due.plan["raw_dataset"].state) == ((), False, "cancelled")
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=interrupted, retried=RETRIED_BY_COMMAND)
+    assert _names(due) == ["raw_dataset"]
+
+
+def test_an_active_run_is_waited_for(state: RefreshState) -> None:
+    state.pause(reason="disks", now=_at(1))
+    for at_once in (False, True):
+        due = what_is_due(
+            _plan(made="raw_dataset"),
+            RefreshSpec(),
+            now=_at(20),
+            state=state,
+            last=LastRun("active", "run 7"),
+            at_once=at_once,
+        )
+        assert due == Due(_plan(made="raw_dataset"), waits="run 7")
 
 
 def test_a_first_run_that_failed_is_named_though_the_file_does_not_start_it(state: RefreshState) -> None:
-    plan = _plan(made="raw_dataset", before=False)
-    state.note_run("digits", "12345678", {"raw_dataset": Left("abc", "failed", "run 12345678 failed")})
-    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
-    assert (due.stages, due.never_begun, [one.stage.stage for one in due.failed]) == ((), False, ["raw_dataset"])
-    assert "run 12345678 failed; correct its inputs, or start it by hand: `" in due.why_not[0]
+    plan, failed = _plan(made="raw_dataset", before=False), LastRun("failed", "run 12345678 failed")
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed)
+    assert (due.stages, due.never_begun, due.plan["raw_dataset"].state) == ((), False, "left")
+    assert "run 12345678 failed; correct its inputs, or start it with `" in due.why_not[0]
 
 
 def test_a_dry_run_writes_nothing(state: RefreshState) -> None:
@@ -161,12 +186,12 @@ def test_cron_is_when_changes_are_acted_on(state: RefreshState) -> None:
     wait = (
         "changes wait for 2026-11-23 02:00 UTC (cron '0 3 * * 1'); `aflite refresh --now digits` acts on them at once"
     )
-    assert due == Due("digits", why_not=(wait,), closed=True)
+    assert due == Due(plan, why_not=(wait,), closed=True)
     assert what_is_due(plan, MONDAYS, now=_at(23, 1), state=state).closed
     assert _names(what_is_due(plan, MONDAYS, now=_at(23, 2), state=state)) == ["raw_dataset"]
     # Open until nothing is due, however long that takes, and then closed to the next Monday.
     assert _names(what_is_due(plan, MONDAYS, now=_at(24), state=state)) == ["raw_dataset"]
-    assert what_is_due(_plan(), MONDAYS, now=_at(24) + timedelta(hours=1), state=state) == Due("digits")
+    assert what_is_due(_plan(), MONDAYS, now=_at(24) + timedelta(hours=1), state=state) == Due(_plan())
     assert what_is_due(plan, MONDAYS, now=_at(25), state=state).closed
     assert _names(what_is_due(plan, MONDAYS, now=_at(30, 3), state=state)) == ["raw_dataset"]
     assert _names(what_is_due(plan, MONDAYS, now=_at(25), state=state, at_once=True)) == ["raw_dataset"]
@@ -175,7 +200,9 @@ def test_cron_is_when_changes_are_acted_on(state: RefreshState) -> None:
 def test_what_is_given_up_or_refused_closes_the_time_and_what_waits_does_not(state: RefreshState) -> None:
     what_is_due(_plan(), MONDAYS, now=_at(20), state=state)
     waiting = what_is_due(_plan(made="raw_dataset", state="waiting"), MONDAYS, now=_at(23), state=state)
-    assert waiting == Due("digits", why_not=("raw_dataset: filter.threshold: 0.75 -> 0.8",))
+    assert waiting == Due(
+        _plan(made="raw_dataset", state="waiting"), why_not=("raw_dataset: filter.threshold: 0.75 -> 0.8",)
+    )
     assert _names(what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23), state=state)) == ["raw_dataset"]
     what_is_due(_plan(made="raw_dataset", state="refused"), MONDAYS, now=_at(23), state=state)
     assert what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23, 13), state=state).closed
@@ -192,4 +219,4 @@ def test_a_result_that_is_found_but_not_current_is_due(state: RefreshState) -> N
 
 def test_a_file_that_was_not_understood_is_nobodys_run(state: RefreshState) -> None:
     due = what_is_due(DatasetPlan("digits", (), failure="no"), RefreshSpec(start=True), now=_at(20), state=state)
-    assert due == Due("digits")
+    assert due == Due(DatasetPlan("digits", (), failure="no"))

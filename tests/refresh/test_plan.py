@@ -47,7 +47,6 @@ def test_nothing_was_ever_made(circles_spec: DatasetSpec, store: ResultStore) ->
     assert _why(plan, "raw_dataset") == ["never made"]
     assert _why(plan, "warmup_models") == ["never made", "after raw_dataset, warmup_split"]
     assert [stage.stage for stage in plan.stale] == ["raw_dataset"]
-    assert plan.seconds is None
     assert not plan.up_to_date
     assert not store.root.exists()
 
@@ -149,7 +148,7 @@ def test_what_cannot_be_judged_is_refused_with_the_reason(made_vectors: dict[str
     assert _why(plan, "raw_dataset") == [
         f"the file '{labels}' does not exist; correct its path in the dataset's YAML file"
     ]
-    assert _why(plan, "warmup_split") == ["after train_sample", "raw_dataset refused"]
+    assert _why(plan, "warmup_split") == ["after raw_dataset, train_sample"]
     labels.write_bytes(content)
     assert plan_dataset(parse_spec(made_vectors), store).up_to_date
 
@@ -166,7 +165,7 @@ def test_data_that_fail_a_check_are_refused_before_what_follows(
     plan = plan_dataset(parse_spec(made_vectors), store)
     assert (plan["raw_dataset"].state, plan["train_sample"].state) == ("found", "refused")
     assert _why(plan, "train_sample")[0].startswith("`raw_dataset` failed the check `no_label_copies`: copies of the")
-    assert _why(plan, "warmup_split")[1:] == ["train_sample refused"]
+    assert _why(plan, "warmup_split")[1:] == ["after train_sample"]
 
 
 def test_a_model_that_is_not_there_is_refused(made_vectors: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
@@ -194,6 +193,19 @@ def test_a_moved_model_file_is_named_with_both_hashes(
     now = pipeline.stage_key(STAGES["warmup_split"], spec, {"raw_dataset": raw})
     found = changes.changes(key.as_json(), now, old_files={}, new_files={})
     assert [str(change) for change in found] == ["file weights.safetensors: 7692c3ad3540 -> d9298a10d1b0"]
+
+
+def test_the_content_of_a_field_with_a_single_model_is_compared_by_file() -> None:
+    fields = [{"contents": {"distance_encoder": {"a.bin": sha, "b.bin": "3" * 64}}} for sha in ("1" * 64, "2" * 64)]
+    made_from = ResultKey("1", fields[0], {}).as_json()
+    found = changes.changes(made_from, ResultKey("1", fields[1], {}), old_files={}, new_files={})
+    assert [(change.kind, str(change)) for change in found] == [("file", f"file a.bin: {'1' * 12} -> {'2' * 12}")]
+    commits = [{"contents": {"source": {"commit": commit}}} for commit in ("a" * 40, "b" * 40)]
+    made_from = ResultKey("1", commits[0], {}).as_json()
+    found = changes.changes(made_from, ResultKey("1", commits[1], {}), old_files={}, new_files={})
+    assert [(change.kind, str(change)) for change in found] == [
+        ("commit", f"commit of source: {'a' * 12} -> {'b' * 12}")
+    ]
 
 
 def test_a_broken_file_stops_no_other(made_vectors: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
@@ -323,10 +335,11 @@ def test_a_lost_result_is_not_called_never_made(made_vectors: dict[str, Any], st
     assert damage is not None
     store.set_aside(damage, log=lambda line: None)
     plan = plan_dataset(spec, store)
-    assert _why(plan, "analysis") == ["its result was damaged and is set aside"]
+    lost = ["its folder is missing, or was set aside because it was damaged"]
+    assert _why(plan, "analysis") == lost
     assert (plan["analysis"].state, plan["analysis"].made_before) == ("made", True)
     shutil.rmtree(result.path.parent / ".damaged")
-    assert _why(plan_dataset(spec, store), "analysis") == ["its folder is missing"]
+    assert _why(plan_dataset(spec, store), "analysis") == lost
 
 
 def stage_key_of(store: ResultStore, spec: DatasetSpec) -> ResultKey:

@@ -1,4 +1,4 @@
-"""Notes between refreshes: stages that are left alone, cron times, the last check, the switch."""
+"""Notes between refreshes: refused inputs, cron times, the last check, the switch."""
 
 import os
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from aflite_assets.errors import (
     UnsettledDataError,
     WorkerLostError,
 )
-from aflite_assets.refresh.state import Left, Notes, Paused, RefreshState, is_refusal
+from aflite_assets.refresh.state import RefreshState, is_refusal
 from aflite_assets.results import ResultStore
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
@@ -29,9 +29,8 @@ def state(home: Path) -> RefreshState:
 
 
 def test_reading_writes_nothing(state: RefreshState) -> None:
-    assert state.left(*PLACE) is None
-    assert state.notes("digits") == Notes()
-    assert state.datasets() == set()
+    assert state.refusal(*PLACE) is None
+    assert state.acted("digits") is None
     assert state.last_check() is None
     assert state.paused() is None
     assert not state.resume()
@@ -39,33 +38,14 @@ def test_reading_writes_nothing(state: RefreshState) -> None:
     assert not state.folder.exists()
 
 
-def test_failures_are_counted_by_key(state: RefreshState) -> None:
-    for number in (1, 2, 3):
-        state.note_failure(*PLACE, "out of luck", is_refused=False)
-        left = Left("abc", "failed", "out of luck", number)
-        assert state.left(*PLACE) == left
-        assert left.is_final is (number == 3)
-    assert state.datasets() == {"digits"}
-    assert state.left("digits", "raw_dataset", "other") is None
-    state.note_failure("digits", "raw_dataset", "other", "no such column", is_refused=True)
-    refused = RefreshState(state.folder).left("digits", "raw_dataset", "other")
-    assert refused == Left("other", "refused", "no such column", 1)
-    assert refused.is_final
+def test_refusals_are_kept_by_key(state: RefreshState) -> None:
+    state.note_refusal(*PLACE, "no such column")
+    assert RefreshState(state.folder).refusal(*PLACE) == "no such column"
+    assert state.refusal("digits", "raw_dataset", "other") is None
+    state.note_refusal("digits", "raw_dataset", "other", "no such split")
+    assert (state.refusal(*PLACE), state.refusal("digits", "raw_dataset", "other")) == (None, "no such split")
     state.note_made(*PLACE[:2])
-    assert state.left("digits", "raw_dataset", "other") is None
-    assert state.datasets() == set()
-
-
-def test_a_run_is_kept_with_the_stages_that_it_left(state: RefreshState) -> None:
-    state.note_failure("digits", "analysis", "x", "no", is_refused=True)
-    cancelled = Left("abc", "cancelled", "run 1 was cancelled")
-    state.note_run("digits", "run 1", {"raw_dataset": cancelled})
-    assert state.left(*PLACE) == cancelled
-    assert state.notes("digits").run == "run 1"
-    state.note_run("digits", "run 2", {})
-    assert (state.notes("digits").run, state.left(*PLACE)) == ("run 2", cancelled)
-    state.forget_run("digits")
-    assert state.notes("digits") == Notes({"analysis": Left("x", "refused", "no", 1)})
+    assert state.refusal("digits", "raw_dataset", "other") is None
 
 
 def test_times_are_kept(state: RefreshState) -> None:
@@ -73,42 +53,34 @@ def test_times_are_kept(state: RefreshState) -> None:
     state.note_acted("digits", until=NOW)
     again = RefreshState(state.folder)
     assert again.last_check() == NOW
-    assert again.notes("digits").acted == NOW
+    assert again.acted("digits") == NOW
 
 
 def test_the_switch_is_a_file(state: RefreshState) -> None:
     state.pause(reason="moving disks", now=NOW)
-    assert state.paused() == Paused(NOW, "moving disks")
-    assert (
-        str(state.paused())
-        == "refreshes are paused since 2026-11-22 03:00 UTC: moving disks; `aflite resume` continues them"
-    )
-    assert str(Paused(NOW, "")) == "refreshes are paused since 2026-11-22 03:00 UTC; `aflite resume` continues them"
-    assert (state.folder / "paused.json").is_file()
+    words = "refreshes are paused since 2026-11-22 03:00 UTC: moving disks; `aflite resume` continues them"
+    assert RefreshState(state.folder).paused() == words
+    state.pause(reason="", now=NOW)
+    assert state.paused() == "refreshes are paused since 2026-11-22 03:00 UTC; `aflite resume` continues them"
+    assert (state.folder / "paused").is_file()
     assert state.resume()
     assert state.paused() is None
-    (state.folder / "paused.json").write_text("")
-    paused = state.paused()
-    assert paused is not None
-    assert "cannot be read; `aflite resume` " in str(paused)
-    assert state.resume()
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"left": {"raw_dataset": {"key": 1, "other": 2}}}', "\xff"])
-def test_a_damaged_file_is_named(state: RefreshState, content: str) -> None:
-    state.make_folder()
-    (state.folder / "datasets" / "digits.json").write_text(content, encoding="latin-1")
-    with pytest.raises(
-        StoreError, match=r"cannot be read from .*digits.json \(.*\); make the file readable, or delete it"
-    ):
-        state.left(*PLACE)
+@pytest.mark.parametrize("content", ["", "ab", "abc", "abc\n", "\xff"])
+def test_a_damaged_note_is_ignored_and_replaced(state: RefreshState, content: str) -> None:
+    state.note_refusal(*PLACE, "no")
+    (state.folder / "refused" / "digits" / "raw_dataset").write_text(content, encoding="latin-1")
+    assert state.refusal(*PLACE) is None
+    state.note_refusal(*PLACE, "again")
+    assert state.refusal(*PLACE) == "again"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_named(state: RefreshState, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir(mode=0o500)
     with pytest.raises(StoreError, match=r"cannot be kept in .* \(Permission denied\); make it writable"):
-        state.note_failure(*PLACE, "no", is_refused=False)
+        state.note_refusal(*PLACE, "no")
 
 
 @pytest.mark.parametrize("error", [DataError("a"), SpecError("b")])

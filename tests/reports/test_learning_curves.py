@@ -1,8 +1,10 @@
 """What is said of the sizes that learning curves chose, and of curves that cannot be trusted."""
 
-from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
-from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
-from aflite_assets.specs.sample import StopRule
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, curve_points
+from aflite_assets.reports.learning_curves import choice_text, curve_cautions
+from aflite_assets.studies.sample.analysis.curve import SampleCurve, sample_points
+from aflite_assets.studies.sample.reports.sentences import sample_cautions, sample_text
+from aflite_assets.studies.sample.specs.settings import StopRule
 
 SIZES = (40, 80, 160, 320, 640)
 PRINTED = (3_677, 7_745, 8_169, 8_469, 8_096)

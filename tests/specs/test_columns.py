@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from aflite_assets.specs.columns import ColumnsSpec, text_names
-from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.core import ChallengeSpec
 from aflite_assets.specs.sources import MultipleChoiceSource, TableSource
 
 

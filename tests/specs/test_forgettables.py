@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import SpecError
-from aflite_assets.specs.forgettables import NEGATION_WORDS
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.studies.forgettables.specs.settings import NEGATION_WORDS, ForgettablesSettings
 
 BAG = {"kind": "siamese_bag"}
 
@@ -36,7 +36,8 @@ def _message(content: dict[str, Any]) -> str:
 
 
 def test_defaults_are_the_papers(content: dict[str, Any]) -> None:
-    spec = parse_spec({**content, "forgettables": {"bow": {"model": BAG}, "own": {"evaluator": "net"}}})
+    raw = {**content, "forgettables": {"bow": {"model": BAG}, "own": {"evaluator": "net"}}}
+    spec = ForgettablesSettings.of(parse_spec(raw))
     bow, own = spec.forgettables["bow"], spec.forgettables["own"]
     assert (bow.balance, bow.alone, bow.highest_loss) == (True, False, ())
     assert bow.training_seeds(seed=spec.seed, seeds=spec.seeds) == (7,)
@@ -73,7 +74,8 @@ def test_models_that_cannot_be_forgotten_with_are_refused(
 
 def test_minorities_have_the_papers_words(content: dict[str, Any]) -> None:
     minorities = {"positive": "yes", "negative": "no"}
-    spec = parse_spec({**content, "forgettables": {"bow": {"model": BAG}}, "minorities": minorities})
+    raw = {**content, "forgettables": {"bow": {"model": BAG}}, "minorities": minorities}
+    spec = ForgettablesSettings.of(parse_spec(raw))
     assert spec.minorities is not None
     assert spec.minorities.words == NEGATION_WORDS == ("not", "no", "doesn't", "don't", "never", "any")
 

@@ -11,8 +11,9 @@ import yaml
 
 from aflite_assets.errors import SpecError
 from aflite_assets.specs.models.settings import SiameseSpec, SmallTransformerSpec
-from aflite_assets.specs.recipes import ForgettableRows, recipes_of
+from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.specs.registry import BUNDLED, load_spec, parse_spec
+from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings
 
 TABLES = {"format": "csv", "splits": {"test": "a.csv", "more": "b.csv"}}
 NET = {"kind": "small_transformer", "epochs": 4, "batch_size": 16, "gradient_accumulation": 4}
@@ -58,7 +59,8 @@ def test_a_stage_may_train_on_rows_that_a_weak_model_forgets(content: dict[str, 
     )
     recipe = recipes_of(parse_spec(_recipe(content, *stages)).evaluators)["tuned"]
     names = ("forgettable", "random", "highest_loss_10")
-    assert recipe.forgettable == tuple(ForgettableRows("bow", name) for name in names)
+    assert [(one.weak_model, one.set_name) for one in recipe.drawn] == [("bow", name) for name in names]
+    assert {one.stage for one in recipe.drawn} == {"forgettable_sets"}
     assert recipe.sets == ("hard",)
     assert [stage.rows for stage in recipe.stages] == [*(f"{name} rows of bow" for name in names), "hard"]
     assert recipe.stages[0].settings == SmallTransformerSpec.model_validate({**NET, "epochs": 1})
@@ -159,19 +161,19 @@ def test_the_bundled_snli_has_the_papers_table_as_the_documents_say() -> None:
     ("name", "first", "second"), [("multi_nli", 5e-5, 1e-5), ("qqp", 5e-5, 1e-5), ("fever_nli", 2e-5, 5e-6)]
 )
 def test_bundled_second_phases_are_the_papers(name: str, first: float, second: float) -> None:
-    spec = load_spec(BUNDLED / f"{name}.yaml")
-    recipes = {label: one for label, one in recipes_of(spec.evaluators).items() if one.forgettable}
-    expected = {
-        "bow": ForgettableRows("bow", "forgettable"), "bilstm": ForgettableRows("bilstm", "forgettable"),
-        "bert": ForgettableRows("bert", "forgettable"), "random": ForgettableRows("bow", "random"),
+    spec = ForgettablesSettings.of(load_spec(BUNDLED / f"{name}.yaml"))
+    recipes = {label: one for label, one in recipes_of(spec.evaluators).items() if one.drawn}
+    expected: dict[str, tuple[str, str, str | None]] = {
+        "bow": ("bow", "forgettable", None), "bilstm": ("bilstm", "forgettable", None),
+        "bert": ("bert", "forgettable", None), "random": ("bow", "random", None),
     }  # fmt: skip
     if name == "multi_nli":  # Table 4, footnote 2 and section 4.4
-        expected["hans"] = ForgettableRows("hans", "forgettable")
-        expected["bow_cut"] = ForgettableRows("bow", "forgettable_as_many_as_bert", "bert")
-        expected["bilstm_hypothesis"] = ForgettableRows("bilstm_hypothesis", "forgettable")
-    assert {label: (one.start, one.forgettable) for label, one in recipes.items()} == {
-        f"bert_base_{label}": ("bert_base", (rows,)) for label, rows in expected.items()
-    }
+        expected["hans"] = ("hans", "forgettable", None)
+        expected["bow_cut"] = ("bow", "forgettable_as_many_as_bert", "bert")
+        expected["bilstm_hypothesis"] = ("bilstm_hypothesis", "forgettable", None)
+    found = {label: [(r.weak_model, r.set_name, r.as_many_as) for r in one.drawn] for label, one in recipes.items()}
+    assert found == {f"bert_base_{label}": [rows] for label, rows in expected.items()}
+    assert {one.start for one in recipes.values()} == {"bert_base"}
     for one in recipes.values():
         (stage,) = one.stages
         assert (one.settings.epochs, one.settings.learning_rate) == (3, first)
@@ -186,12 +188,12 @@ def test_bundled_second_phases_are_the_papers(name: str, first: float, second: f
     ]  # fmt: skip
     # Table 7's sets would be trained on by every evaluator of the file.
     assert not any(entry.alone for entry in spec.forgettables.values())
-    assert spec.report.published == name
+    assert load_spec(BUNDLED / f"{name}.yaml").report.published == name
 
 
 def test_bundled_weak_models_take_a_file_of_vectors_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     def vectors() -> set[object]:
-        entries = load_spec(BUNDLED / "multi_nli.yaml").forgettables.values()
+        entries = ForgettablesSettings.of(load_spec(BUNDLED / "multi_nli.yaml")).forgettables.values()
         return {entry.model.vectors for entry in entries if isinstance(entry.model, SiameseSpec)}
 
     monkeypatch.delenv("GLOVE_VECTORS", raising=False)

@@ -7,6 +7,7 @@ import pytest
 from aflite_assets.errors import SpecError
 from aflite_assets.reports.tables.published import published_tables
 from aflite_assets.specs.registry import BUNDLED, load_spec, parse_spec
+from aflite_assets.studies.sample.specs.settings import SampleSettings
 from tests.small_datasets import circles
 
 LINEAR = {"kind": "linear"}
@@ -35,8 +36,9 @@ def test_the_bundled_sample_has_the_papers_tables_and_sets() -> None:
     assert set(printed["fine_action"]) == {"550k", "20k", *printed["rankings"]}
     assert spec.full_includes_warmup
     # "the first 5k", grown by 5k: the held-back rows alone are in no train set
-    assert spec.sample is not None
-    assert (spec.sample.start, spec.sample.step, spec.sample.stop) == (5_000, 5_000, "falls")
+    sample = SampleSettings.of(spec).sample
+    assert sample is not None
+    assert (sample.start, sample.step, sample.stop) == (5_000, 5_000, "falls")
 
 
 def test_sizes_end_at_the_most() -> None:
@@ -44,8 +46,7 @@ def test_sizes_end_at_the_most() -> None:
 
 
 def test_no_sample_is_the_default() -> None:
-    spec = parse_spec(circles("small_circles"))
-    assert spec.sample is None
+    assert SampleSettings.of(parse_spec(circles("small_circles"))).sample is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,8 @@ def test_sizes_of_the_filter_that_no_sample_meets_are_refused(filtering: dict[st
     ],
 )
 def test_sizes_that_some_sample_may_meet_are_taken(filtering: dict[str, Any]) -> None:
-    assert parse_spec(circles("small_circles", sample={"most": 22_000, "model": LINEAR}, filter=filtering)).sample
+    spec = parse_spec(circles("small_circles", sample={"most": 22_000, "model": LINEAR}, filter=filtering))
+    assert SampleSettings.of(spec).sample
 
 
 def test_repeats_are_for_models_with_seeds() -> None:

@@ -14,12 +14,7 @@ from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.filtering import filter_inputs, filtered_sets
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.shared.published import (
-    label_errors,
-    predicted_instead,
-    quarantined_rows,
-    read_control_sets,
-)
+from aflite_assets.stages.shared.published import label_errors, predicted_instead, quarantined_rows, read_control_sets
 
 STAGES = ("raw_dataset", "warmup_split", "warmup_models", "embeddings", "filtered_sets", "control_sets")
 

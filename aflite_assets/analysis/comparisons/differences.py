@@ -8,12 +8,10 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, Literal
 
-import numpy as np
-
 from aflite_assets.analysis import intervals
 from aflite_assets.analysis.comparisons.natural_contrast import natural_contrast
-from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.intervals import CrossedInterval, Trainings
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.intervals import Trainings
 from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, FEWEST_RUNS, Bar, Claim, Family, Side, judge
 from aflite_assets.analysis.scores import subsets
 from aflite_assets.analysis.scores.accuracies import Place, TestedOn, points, score_table
@@ -22,6 +20,7 @@ from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.scores.subsets import Part, Subset
 from aflite_assets.analysis.tidy import TidyTable, record_of
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, in_order, is_filtered_set, unweighted
+from aflite_assets.studies import functions
 
 Comparison = Literal["control", "transfer", "second phase", "ranking", "sample", "means"]
 
@@ -156,7 +155,7 @@ def differences(data: BenchmarkData) -> Iterator[Difference]:
     """
     yield from paired_differences(data)
     yield from _transfer(data)
-    for compared in (_second_phases, _rankings, _sample_costs):
+    for compared in [*functions("analysis.differences"), _rankings]:
         yield from judged(data, compared(data))
     yield from _means(data)
 
@@ -269,49 +268,6 @@ def _transfer(data: BenchmarkData) -> Iterator[Difference]:
             yield record_of(Difference, place, claim.interval, comparison="transfer", **other)
 
 
-def _second_phases(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare each second training phase with the model before the phase. A phase with a control is also compared with
-    the control, which is a phase on random rows.
-
-    If `as_many_as` names another weak model, the phase is also compared with the phase on that weak model's forgettable
-    rows. Only comparisons with the control get a verdict, because a second phase on any rows changes a model. One
-    comparison is judged separately: the first phase on forgettable rows against its control, on the first challenge
-    set. Source: Yaghoobzadeh et al., EACL 2021.
-    """
-    forgettables = data.forgettables
-    controls = {name: forgettables.control_of(name) for name in forgettables.phases}
-    on_forgettable = [name for name, one in forgettables.phases.items() if one.set_name == "forgettable"]
-    primary = next((name for name in on_forgettable if controls[name] is not None), None)
-    challenge = next((one.name for one in data.test_sets if one.challenge), None)
-    for name, phase in forgettables.phases.items():
-        others = dict.fromkeys(filter(None, (phase.start, controls[name], forgettables.rival_of(name))))
-        tested = [(test_set, part) for test_set in data.test_sets for part in subsets.compared_parts(test_set)]
-        for against, (test_set, part) in product(others, tested):
-            sides = {"evaluator": name, "train_set": "full", "against_evaluator": against, "against": "full"}
-            rows = int(part.mask.sum())
-            one = Difference(comparison="second phase", **sides | rows_of(test_set, part), test_rows=rows)
-            is_control = against == controls[name]
-            alone = one.whole and is_control and (name, test_set.name) == (primary, challenge)
-            interval = _by_seed(forgettables.cells_of(name), forgettables.cells_of(against), test_set, part)
-            bar: Bar | None = None if is_control else "not the control"
-            yield one, Claim(interval, rows, "deciding" if alone else family_of(part), bar)
-
-
-def _by_seed(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
-    """Compare training runs with the same seed in pairs, because runs with the same seed share the first phase.
-
-    Return None if no seed was used on both sides, or if the part has no rows.
-    """
-    first, second = (
-        {cell.seed: right[part.mask].astype(np.float64) for cell in side for right in finished_rows([cell], test_set)}
-        for side in (cells, others)
-    )
-    gaps = [right - second[seed] for seed, right in first.items() if seed in second]
-    if not gaps or not part.mask.any():
-        return None
-    return intervals.crossed_interval(gaps, None, None if test_set.groups is None else test_set.groups[part.mask])
-
-
 def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
     """Compare two rankings for every evaluator, every train set size, every test set and every category."""
     for pair, evaluator in product(data.rankings.values(), data.plain_evaluators):
@@ -327,22 +283,6 @@ def _rankings(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
                 place = Place(pair.representation, evaluator, train_set, **rows_of(test_set, part))
                 claim = claim_on(first, second, test_set, part, "took part in the filter" if test_set.pooled else None)
                 yield Difference(comparison="ranking", **place._asdict(), test_rows=claim.test_rows, **other), claim
-
-
-def _sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:
-    """Compare `full` with `sampled` on whole test sets, for every evaluator that was trained on `full` and on
-    `sampled`.
-    """
-    if data.sample_curve is None:
-        return
-    names, representation = ("full", "sampled"), data.representations[0]
-    for evaluator, test_set in product(data.plain_evaluators, data.test_sets):
-        full, sampled = (trained_right(data, evaluator, name, representation, test_set) for name in names)
-        bar: Bar | None = "took part in the filter" if test_set.pooled else None
-        claim = claim_on(full, sampled, test_set, subsets.whole_set(test_set), bar)
-        if claim.interval is not None:
-            place = Place(representation, evaluator, "full", **rows_of(test_set))._asdict()
-            yield Difference(comparison="sample", **place, against="sampled"), claim
 
 
 def _means(data: BenchmarkData) -> Iterator[Difference]:

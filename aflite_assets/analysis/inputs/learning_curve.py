@@ -1,18 +1,16 @@
 """Learning curves, and the sizes at which the curves stop rising.
 
-A warm-up curve shows the accuracy of an encoder by the number of warm-up rows. A sample curve shows the accuracy of one
-model by the size of a growing sample. Section 2 of Le Bras et al., ICML 2020, chooses the warm-up rows "based on the
-learning curve in low-data regime" but does not explain how. This module defines its own rule for the elbow of a
-learning curve. The growing sample is from Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1.
+A warm-up curve shows the accuracy of an encoder by the number of warm-up rows. Section 2 of Le Bras et al., ICML 2020,
+chooses the warm-up rows "based on the learning curve in low-data regime" but does not explain how. This module defines
+its own rule for the elbow of a learning curve.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.analysis.tidy import TidyTable, record_of
-from aflite_assets.specs.sample import StopRule
+from aflite_assets.analysis.tidy import TidyTable
 
 
 @dataclass(frozen=True)
@@ -47,52 +45,6 @@ class LearningCurve:
         return next(size for size, accuracy in zip(self.rows, fitted, strict=True) if accuracy >= lowest)
 
 
-@dataclass(frozen=True)
-class SampleCurve:
-    """A learning curve of one model for a growing sample: `right` has one number per size and training run.
-
-    `stop`: the rule that ends the growth. `rows` lists the sizes in the order of the growth.
-    """
-
-    rows: tuple[int, ...]
-    right: tuple[tuple[int, ...], ...]
-    held_back_rows: int
-    largest_class: int
-    stop: StopRule
-
-    @property
-    def means(self) -> LearningCurve:
-        """A learning curve of the means over the training runs of each size, rounded to whole rows."""
-        right = tuple(round(sum(each) / len(each)) for each in self.right)
-        return LearningCurve("sample", self.rows, right, self.held_back_rows, self.largest_class)
-
-    @property
-    def chosen(self) -> int:
-        """The size at which accuracy stopped increasing, or the largest size if accuracy never stopped.
-
-        The rule "flat" is the rule of `LearningCurve.elbow`. With the rule "falls" (from Algorithm 1), the sample grows
-        until a size is not better than the previous size, which is then chosen.
-        """
-        if self.stop == "flat":
-            return self.means.elbow
-        sums = [sum(each) for each in self.right]
-        stops = (size for size, before, after in zip(self.rows, sums, sums[1:], strict=False) if after <= before)
-        return next(stops, self.rows[-1])
-
-    @property
-    def ended(self) -> bool:
-        """True if the sample need not grow further, because `NO_BETTER` larger samples were not better than the chosen
-        sample.
-        """
-        return self.rows.index(self.chosen) + NO_BETTER[self.stop] < len(self.rows)
-
-
-NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
-"""Growth ends after this number of samples that are larger than the chosen sample but not better. With two, a single
-bad training run does not end the growth.
-"""
-
-
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:
     """Return the largest elbow of the curves.
 
@@ -121,47 +73,15 @@ class CurvePoint:
     chosen: bool
 
 
-@dataclass(frozen=True)
-class SamplePoint:
-    """One size of the growing sample, as in `CurvePoint`, with the mean, lowest and highest accuracy over `repeats`
-    training runs.
-    """
-
-    rows: int
-    held_back_rows: int
-    right: float
-    accuracy: float
-    interval_low: float
-    interval_high: float
-    repeats: int
-    lowest: float
-    highest: float
-    most_frequent_class: float
-    elbow: bool
-    chosen: bool
-
-
 WARMUP_CURVE = TidyTable("warmup_curve", CurvePoint)
-SAMPLE_CURVE = TidyTable("sample_curve", SamplePoint)
 
 
 def curve_points(curves: Sequence[LearningCurve]) -> tuple[CurvePoint, ...]:
     """Return one point per representation and size."""
-    return tuple(point for curve in curves for point in _points(curve, curve.right, chosen_rows(curves)))
+    return tuple(point for curve in curves for point in points_at(curve, curve.right, chosen_rows(curves)))
 
 
-def sample_points(curve: SampleCurve | None) -> tuple[SamplePoint, ...]:
-    """Return one point per size, or an empty list if there is no curve."""
-    if curve is None:
-        return ()
-    means, found = [sum(each) / len(each) for each in curve.right], []
-    for point, mean, each in zip(_points(curve.means, means, curve.chosen), means, curve.right, strict=True):
-        lowest, highest = (one / curve.held_back_rows for one in (min(each), max(each)))
-        found.append(record_of(SamplePoint, point, right=mean, repeats=len(each), lowest=lowest, highest=highest))
-    return tuple(found)
-
-
-def _points(curve: LearningCurve, right: Sequence[float], chosen: int) -> Iterator[CurvePoint]:
+def points_at(curve: LearningCurve, right: Sequence[float], chosen: int) -> Iterator[CurvePoint]:
     """Yield one point per size. The numbers of correct rows in `right` may be means over training runs."""
     elbow, held_back = curve.elbow, curve.held_back_rows
     for rows, whole, accuracy in zip(curve.rows, curve.right, [one / held_back for one in right], strict=True):
@@ -172,18 +92,16 @@ def _points(curve: LearningCurve, right: Sequence[float], chosen: int) -> Iterat
 Flaw = Literal["no better than guessing", "still rises", "never rises"]
 
 
-def curve_flaw(points: Sequence[CurvePoint] | Sequence[SamplePoint]) -> Flaw | None:
-    """Return the reason why the size chosen from a curve cannot be trusted, or None if the curve rises and then stops
-    rising.
+def curve_flaw(points: Sequence[CurvePoint]) -> Flaw | None:
+    """Return the reason why the elbow of a curve cannot be trusted, or None if the curve rises and then stops rising.
 
-    The chosen size is the elbow of a warm-up curve, or the size of a sample. The smallest size of a curve is accepted
-    as the elbow of a warm-up curve, but not as the size of a sample.
+    The smallest size of a curve is accepted as its elbow.
     """
-    first, last = points[0], points[-1]
-    if max(point.interval_low for point in points) <= first.most_frequent_class:
+    if guesses(points):
         return "no better than guessing"
-    if isinstance(last, CurvePoint):
-        return "still rises" if last.elbow else None
-    if last.chosen:
-        return "still rises"
-    return "never rises" if first.chosen else None
+    return "still rises" if points[-1].elbow else None
+
+
+def guesses(points: Sequence[Any]) -> bool:
+    """Return True if no point of a curve is above the accuracy of always guessing the most frequent class."""
+    return bool(max(point.interval_low for point in points) <= points[0].most_frequent_class)

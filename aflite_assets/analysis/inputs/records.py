@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import ClassBlocks, PlantedRemoval, RemovedCue
-from aflite_assets.analysis.inputs.forgettables import Agreement, LearntRows, SecondPhase, Threshold, WeakModelFacts
-from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
+from aflite_assets.analysis.inputs.weak_models import SecondPhase
 from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.analysis.train_sets import control_of, in_order
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.scan.cues import ScanFacts
-from aflite_assets.specs.dataset import Collected
+from aflite_assets.specs.core import Collected
 
 Collapse = Literal["label", "probability"]
 Unit = Literal["row", "question"]
@@ -33,8 +33,8 @@ DATA_MAP_COLUMNS = ("guid", "index", "confidence", "variability", "correctness",
 class Training:
     """One evaluator trained on one train set with one seed.
 
-    `representation` names the filtering that the train set belongs to; None for `full` and for sets of forgettable
-    rows. `reason`: why the training run is not done, if known.
+    `representation` names the filtering that the train set belongs to; None for `full` and for sets that
+    belong to no filtering. `reason`: why the training run is not done, if known.
     """
 
     evaluator: str
@@ -324,61 +324,20 @@ class LeaningInputs:
         return all(each and min(map(len, each)) >= 2 for each in sets)
 
 
-@dataclass(frozen=True, eq=False)
-class Forgettables:
-    """Everything that one report shows about forgettable rows: weak models, row sets, second training phases and
-    thresholds.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SecondPhases:
+    """Evaluators with a second training phase on rows that a study draws, and their training runs.
 
-    `models`: the trained weak models by name; `failed`: for each weak model that was not trained, the reason.
-    `minorities` has the columns `weak_model` and `name` (null for the set of all rows), `seed`, `measure`, `group`,
-    `rows`, `mean` and `deviation`. `phases`: the second phase of each evaluator. `cells`: training runs of second
-    phases, training runs on `full` from which second phases start, and training runs on sets of forgettable rows alone.
-    `overlap`: per natural test set, the Jaccard index (float64 in [0, 1]) of the words in each row's two texts;
-    `positive`: the class number associated with a high overlap. `thresholds`: threshold curves of second phases and of
-    the evaluators from which the phases start. `learnt`: how each training run of a weak model learnt the rows.
+    `phases`: the second phase of each evaluator. `cells`: training runs of second phases, training runs on `full` from
+    which second phases start, and training runs on sets of drawn rows alone.
     """
 
-    models: Mapping[str, WeakModelFacts]
-    failed: Mapping[str, str]
-    agreement: tuple[Agreement, ...]
-    minorities: pa.Table
-    phases: Mapping[str, SecondPhase]
-    cells: tuple[Cell, ...]
-    overlap: Mapping[str, np.ndarray] = field(default_factory=dict)
-    positive: int | None = None
-    thresholds: tuple[Threshold, ...] = ()
-    learnt: tuple[LearntRows, ...] = ()
-
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """The evaluators from which second phases start, each once."""
-        return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
-
-    def control_of(self, evaluator: str) -> str | None:
-        """Return the control, an evaluator with a second phase on as many random rows, or None."""
-        phase = self.phases[evaluator]
-        return None if phase.set_name == "random" else self._phase_on(phase, "random")
-
-    def rival_of(self, evaluator: str) -> str | None:
-        """Return the evaluator whose second phase determined the size of the given evaluator's phase, or None."""
-        phase = self.phases[evaluator]
-        return None if phase.as_many_as is None else self._phase_on(phase, "forgettable")
-
-    def _phase_on(self, phase: SecondPhase, set_name: str) -> str | None:
-        """Return the evaluator with the same start as `phase` and with a second phase on the set `set_name` of the weak
-        model `phase.sized_by`.
-        """
-        wanted = (phase.start, phase.sized_by, set_name)
-        found = (name for name, one in self.phases.items() if (one.start, one.weak_model, one.set_name) == wanted)
-        return next(found, None)
+    phases: Mapping[str, SecondPhase] = field(default_factory=dict)
+    cells: tuple[Cell, ...] = ()
 
     def cells_of(self, evaluator: str, train_set: str = "full") -> list[Cell]:
         """Return the training runs of an evaluator in a second phase, one per seed."""
         return [cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set)]
-
-
-NO_FORGETTABLES = Forgettables({}, {}, (), pa.table({}), {}, ())
-"""The empty record for a report without weak models."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -423,9 +382,9 @@ class BenchmarkData(DatasetRecord):
     """Everything that one report shows.
 
     `source`: the positions of rows in the user's files. `checks`: results of the checks of data, filter and models.
-    `warmup_curves` is empty if the settings fix the number of warm-up rows; `sample_curve` is None if all train rows
-    are filtered. `primary`: evaluator and test set of the comparison that the report states first; None to state the
-    most significant comparison first. `leanings`: properties that models may rely on. `scan`: cues that predict the
+    `warmup_curves` is empty if the settings fix the number of warm-up rows. `studies`: what studies read of their
+    results, by stage. `primary`: evaluator and test set of the comparison that the report states first; None to state
+    the most significant comparison first. `leanings`: properties that models may rely on. `scan`: cues that predict the
     label by themselves, or None if the rows were not scanned.
 
     `score_bins`: numbers of rows by predictability, per filtering and iteration. `similarities` of rows, `cues` of
@@ -442,7 +401,6 @@ class BenchmarkData(DatasetRecord):
     similarities: Mapping[str, tuple[ClassBlocks, ...]] = field(default_factory=dict)
     score_bins: tuple[ScoreBin, ...] = ()
     warmup_curves: tuple[LearningCurve, ...] = ()
-    sample_curve: SampleCurve | None = None
     primary: tuple[str, str] | None = None
     filter_runs: Mapping[int, int] = field(default_factory=dict)
     planted: tuple[PlantedRemoval, ...] = ()
@@ -452,9 +410,14 @@ class BenchmarkData(DatasetRecord):
     data_maps: tuple[DataMap, ...] = ()
     row_information: pa.Table | None = None
     source: SourceRows = NO_SOURCE
-    forgettables: Forgettables = NO_FORGETTABLES
     leanings: tuple[LeaningInputs, ...] = ()
     scan: ScanFacts | None = None
+    studies: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def second_phases(self) -> SecondPhases:
+        """The second training phases, which are empty without a study that draws rows."""
+        return next((one for one in self.studies.values() if isinstance(one, SecondPhases)), SecondPhases())
 
     @property
     def representations(self) -> tuple[str, ...]:

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aflite_assets.analysis.inputs.forgettables import LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.analysis.scores.accuracy import finished_rows
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.circles import list_column
+from aflite_assets.studies import functions
 
 ROWS_FILE = "rows.parquet"
 
@@ -69,9 +69,6 @@ _OUTCOME = {
     "predictability": pa.float32(),
     "label_probability": pa.float32(),
 }
-_LEARNT = {"forgotten": "forgetting_events", "right": "right", "presentations": "presentations"}
-"""Columns on training runs of weak models, by the columns of `LearntRows.counts` with the same content."""
-
 _CLASSES = ("label", "annotator_labels", "predicted_instead", "suggested_label")
 """Columns of class numbers, or of lists of class numbers, that are published as class names."""
 
@@ -129,7 +126,7 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     `label` and `annotator_labels` as names. The next columns are `status`, `kept`, `removed_in_iteration` (null if
     kept), `predictability` and `label_probability` (null if never held out). `status` is "kept", "removed", or "not
     filtered" for a split that the filter did not use. The last columns are `ROW_FACTS`, with classes by name, and the
-    columns on how weak models learnt the row (`_learning`). Raises DataError if a row is not among the examples.
+    columns that studies add. Raises DataError if a row is not among the examples.
     """
     rows, row_ids = filtered.rows, filtered.rows["row_id"].to_numpy()
     columns: dict[str, pa.Array | pa.ChunkedArray] = {
@@ -146,29 +143,9 @@ def row_table(data: BenchmarkData, filtered: FilteredSet) -> pa.Table:
     columns |= {name: facts[name] for name in ROW_FACTS.names[1:]}
     names = pa.array(data.label_names, pa.string())
     columns |= {name: _named(columns[name], names) for name in _CLASSES if name in columns}
-    return pa.table(columns | _learning(data.forgettables.learnt, row_ids))
-
-
-def _learning(trainings: tuple[LearntRows, ...], row_ids: np.ndarray) -> dict[str, pa.Array]:
-    """Return columns on how each training run of a weak model learnt the rows. Rows on which the weak model was not
-    trained have nulls.
-
-    Each training run has the int64 columns `forgotten.<weak model>.<seed>`, `right.<...>` and `presentations.<...>`.
-    These columns count how often the weak model forgot the row, predicted the row correctly and was trained on the row.
-    If row sets were drawn from the training run, the column `forgettable_sets.<...>` names the sets that contain the
-    row.
-    """
-    columns: dict[str, pa.Array] = {}
-    sets: dict[str, pa.Array] = {}
-    for one in trainings:
-        name, found = f"{one.weak_model}.{one.seed}", lines_of(one.counts, row_ids)
-        columns |= {f"{kind}.{name}": found[column] for kind, column in _LEARNT.items()}
-        if one.sets is not None:
-            members = {each: set(rows.tolist()) for each, rows in one.sets.items()}
-            known = found["row_id"].to_pylist()
-            inside = [None if row is None else [each for each, rows in members.items() if row in rows] for row in known]
-            sets[f"forgettable_sets.{name}"] = pa.array(inside, pa.list_(pa.string()))
-    return columns | sets
+    for of_study in functions("analysis.rows"):
+        columns |= of_study(data, row_ids)
+    return pa.table(columns)
 
 
 def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
@@ -241,7 +218,7 @@ def write_predictions(data: BenchmarkData, tested: Mapping[str, Examples], folde
     `tested` has the rows of each test set. Raises DataError if predictions do not match the rows of their test set.
     """
     keys = {one.name: pa.array([f"{one.name}/{row}" for row in one.row_ids], pa.string()) for one in data.test_sets}
-    trained = chain(data.forgettables.cells, data.cells)  # a training run of a second phase may be in both
+    trained = chain(data.second_phases.cells, data.cells)  # a training run of a second phase may be in both
     cells = {(one.evaluator, one.train_set, one.representation, one.seed): one for one in trained}
     with pq.ParquetWriter(folder / TEST_ROWS_FILE, TEST_ROWS, compression="zstd") as writer:
         for test_set in data.test_sets:

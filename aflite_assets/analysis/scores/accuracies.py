@@ -12,21 +12,18 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet, 
 from aflite_assets.analysis.scores.accuracy import TOP, Score, correct_rows, finished_rows, in_top, ranked_sets, score
 from aflite_assets.analysis.scores.subsets import Part, Subset, compared_parts, scored_parts
 from aflite_assets.analysis.tidy import TidyTable, record_of
+from aflite_assets.studies import functions
 
 TestedOn = Literal["full", "filtered", "own", "all"]
-
-OVERLAP = "overlap"
-"""Name of the column that splits rows by the word overlap of their two texts."""
 
 
 class Place(NamedTuple):
     """The place of a score in the tables: the trained model and the tested rows; docs/analysis.md describes the
     columns.
 
-    `representation` is None for second phases, for evaluators from which second phases start, and for sets of
-    forgettable rows. For second phases, the column `OVERLAP` has the categories "all", "high" and "low". If the column
-    is `OVERLAP`, `label` is the class associated with a high overlap, or "others" for all remaining classes. `top`: 1,
-    or `accuracy.TOP` for the top-k accuracy on whole sets with many classes.
+    `representation` is None for second phases, for evaluators from which second phases start, and for sets of rows that
+    a study draws. A study may add columns to the scores of second phases. `top`: 1, or `accuracy.TOP` for the top-k
+    accuracy on whole sets with many classes.
     """
 
     representation: str | None
@@ -72,7 +69,7 @@ class ScoredGroup(NamedTuple):
 
 def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
     """Yield the groups of every filtering in the tables' order, then the groups of second phases and of sets of
-    forgettable rows.
+    drawn rows.
     """
     on_all_rows = [(one, [(_all_rows(one), part) for part in scored_parts(one)]) for one in data.test_sets]
     for name in data.representations:
@@ -80,10 +77,12 @@ def scored_groups(data: BenchmarkData) -> Iterator[ScoredGroup]:
             tested = [(one, [*parts, *_on_left_rows(name, train_set, one)]) for one, parts in on_all_rows]
             yield ScoredGroup(name, evaluator, train_set, cells, tested)
     wholes = [(one, [(_all_rows(one), part)]) for one in data.test_sets for part in compared_parts(one)]
-    by_overlap = [(one, list(_overlap_parts(data, one))) for one in data.test_sets]
-    for evaluator, train_set in dict.fromkeys((cell.evaluator, cell.train_set) for cell in data.forgettables.cells):
-        cells = data.forgettables.cells_of(evaluator, train_set)
-        yield ScoredGroup(None, evaluator, train_set, cells, wholes + (by_overlap if train_set == "full" else []))
+    of_studies = [
+        (one, [each for make in functions("analysis.accuracies") for each in make(data, one)]) for one in data.test_sets
+    ]
+    for evaluator, train_set in dict.fromkeys((cell.evaluator, cell.train_set) for cell in data.second_phases.cells):
+        cells = data.second_phases.cells_of(evaluator, train_set)
+        yield ScoredGroup(None, evaluator, train_set, cells, wholes + (of_studies if train_set == "full" else []))
 
 
 def _all_rows(test_set: TestSet) -> TestedOn:
@@ -96,19 +95,6 @@ def _on_left_rows(representation: str, train_set: str, test_set: TestSet) -> Ite
     own = test_set.own_kept.get((representation, train_set), kept if train_set == "filtered" else None)
     rows: tuple[tuple[TestedOn, np.ndarray | None], ...] = (("filtered", kept), ("own", own))
     yield from ((tested_on, Subset(None, None, None, mask)) for tested_on, mask in rows if mask is not None)
-
-
-def _overlap_parts(data: BenchmarkData, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
-    """Yield the rows of each class by the overlap of their two texts: "high" is above the test set's mean, "low" is the
-    rest.
-    """
-    positive, overlap = data.forgettables.positive, data.forgettables.overlap.get(test_set.name)
-    if overlap is not None and positive is not None:
-        high = overlap > overlap.mean() if len(overlap) else np.zeros(0, dtype=bool)
-        is_positive = test_set.labels == positive
-        for name, inside in ((data.label_names[positive], is_positive), ("others", ~is_positive)):
-            for category, mask in (("all", inside), ("high", inside & high), ("low", inside & ~high)):
-                yield "full", Subset(OVERLAP, category, name, mask)
 
 
 @lru_cache(maxsize=1)

@@ -1,6 +1,7 @@
 """Columns of the published tables, as Dagster shows them: types, meanings, and source columns."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
@@ -11,7 +12,8 @@ import pyarrow.parquet as pq
 from aflite_assets.data.raw_table.storage import examples_schema
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.shared.published import FINE_TUNE, FORGETTABLE_ROWS, open_features, read_challenge_sets
+from aflite_assets.stages.shared.published import FINE_TUNE, open_features, read_challenge_sets
+from aflite_assets.studies import parts
 
 Types = dict[str, str]
 """Types of a table's columns by column name, in order."""
@@ -39,7 +41,6 @@ _MEANINGS = {
     "last_label_probability": "mean held-out probability of the row's label in its last iteration, if it ranks rows",
     "representation": "the representation that the filtered set belongs to",
     "name": "sampled, random, random_matched, single_pass_model, single_pass_linear, weighted, or an earlier size",
-    "held_back": "whether the row was held back to choose the size of the sample; such rows are in no train set",
     "seed": "seed of the draw; empty if nothing was drawn",
     "status": "kept or removed; warm-up, not sampled or not filtered if the row never entered the filter",
     "id": "the source's own id, or the row's split in the source and its number there",
@@ -66,13 +67,30 @@ _MEANINGS_HERE = {
 Sources = tuple[tuple[str, str], ...]
 """Source columns, each as (asset, column)."""
 
+
+@dataclass(frozen=True)
+class StudyColumns:
+    """Columns of the table in the file `file` of a study's asset, which may be missing.
+
+    `sources`: the source columns of each column. `meanings`: the meaning of columns that only this asset has.
+    """
+
+    asset: str
+    file: str
+    sources: Mapping[str, Sources]
+    meanings: Mapping[str, str] = field(default_factory=dict)
+
+    def schemas(self, result: PublishedResult) -> Iterable[pa.Schema]:
+        """Return the schema of the table, or nothing if the result has no such file."""
+        return [pq.read_schema(path) for path in result.path.glob(self.file)]
+
+
 _RAW_INPUTS: Sources = tuple(("raw_dataset", name) for name in _INPUTS)
 _TESTED: Sources = (*_RAW_INPUTS, *(("challenge_sets", name) for name in _INPUTS))
 _TRAINED: Sources = (("raw_dataset", "label"), ("filtered_sets", "kept"), ("control_sets", "row_id"))
 _FILTERED: Sources = (("embeddings", "features"), ("embeddings", "label"), ("embeddings", "group"))
 
 _COMES_FROM: Mapping[str, Mapping[str, Sources]] = {
-    "train_sample": dict.fromkeys(("row_id", "held_back"), (("raw_dataset", "row_id"), ("raw_dataset", "label"))),
     "warmup_split": {"row_id": (("raw_dataset", "row_id"),), "label": (("raw_dataset", "label"),)},
     "embeddings": {
         **{name: (("raw_dataset", name),) for name in ("row_id", "split", "label", "group")},
@@ -95,13 +113,6 @@ _COMES_FROM: Mapping[str, Mapping[str, Sources]] = {
             ("embeddings", "warmup_label_probability"),
         ),
     },
-    "forgettable_sets": {
-        "row_id": (("raw_dataset", "row_id"),),
-        "label": (("raw_dataset", "label"),),
-        **dict.fromkeys(
-            ("forgetting_events", "never_learnt", "forgettable", "taken"), (*_RAW_INPUTS, ("raw_dataset", "label"))
-        ),
-    },
     "published_dataset": {
         "status": (("filtered_sets", "kept"),),
         "predictability": (("filtered_sets", "predictability"),),
@@ -114,6 +125,7 @@ _COMES_FROM: Mapping[str, Mapping[str, Sources]] = {
         "predicted": (*_TESTED, *_TRAINED),
         "probabilities": (*_TESTED, *_TRAINED),
     },
+    **{one.asset: one.sources for one in parts("assets.columns", StudyColumns)},
 }
 """The source columns of each column, by asset and column; columns that a dataset lacks are not shown."""
 
@@ -187,7 +199,8 @@ def _plain_name(result: PublishedResult, column: str) -> str:
 def _meaning(asset: str, column: str) -> str | None:
     if column.startswith(_ATTRIBUTE):
         return "copied from the source's column of this name"
-    return _MEANINGS_HERE.get((asset, column), _MEANINGS.get(column))
+    studied = {one.asset: one.meanings for one in parts("assets.columns", StudyColumns)}.get(asset, {})
+    return _MEANINGS_HERE.get((asset, column), studied.get(column, _MEANINGS.get(column)))
 
 
 def _described(result: PublishedResult, column: str, parents: Sources) -> str | None:
@@ -220,13 +233,12 @@ def _of_parts(file: str) -> Callable[[PublishedResult], Iterable[pa.Schema]]:
 _TABLES: Mapping[str, Callable[[PublishedResult], Iterable[pa.Schema]]] = {
     "raw_dataset": lambda result: [examples_schema(result.path)],
     "challenge_sets": _challenge_schemas,
-    "train_sample": lambda result: [pq.read_schema(path) for path in result.path.glob("rows.parquet")],
     "warmup_split": lambda result: [pq.read_schema(result.file("rows.parquet"))],
     "embeddings": _of_parts("rows.parquet"),
     "filtered_sets": _of_parts("rows.parquet"),
     "control_sets": lambda result: [pq.read_schema(result.file("sets.parquet"))],
-    "forgettable_sets": lambda result: [pq.read_schema(path) for path in result.path.glob(FORGETTABLE_ROWS)],
     "published_dataset": lambda result: map(pq.read_schema, sorted(result.path.glob("data/full_tagged*/*.parquet"))),
     "evaluator_models": _of_parts("predictions.parquet"),
+    **{one.asset: one.schemas for one in parts("assets.columns", StudyColumns)},
 }
 """Functions that return the schemas of the tables in a result, by asset."""

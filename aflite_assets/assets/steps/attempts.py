@@ -11,7 +11,7 @@ import dagster as dg
 from aflite_assets.assets.steps.card_slots import card_slot
 from aflite_assets.errors import AfliteError, InvalidInputError, TooManyTriesError
 from aflite_assets.models.device_leases import DeviceLease
-from aflite_assets.refresh.state import INCOMPLETE, RefreshState, is_refusal
+from aflite_assets.refresh.state import RefreshState, is_refusal
 from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.child_process import StageJob, StageWorker, make_in_child
 from aflite_assets.stages.pipeline import ON_CARDS, STAGES, find_stage, require_no_artefact
@@ -53,24 +53,23 @@ def found_or_made(
     def begin(made_for: str) -> None:
         nonlocal key
         key = made_for
-        left = state.left(job.spec.name, job.name, key)
-        if left is not None and left.is_final and REFRESH_TAG in context.run.tags:
+        refusal = state.refusal(job.spec.name, job.name, key)
+        if refusal is not None and REFRESH_TAG in context.run.tags:
             raise TooManyTriesError(
                 f"the stage `{job.name}` of {job.spec.name!r} failed and is not retried until its inputs change: "
-                f"{left.why}"
+                f"{refusal}"
             )
 
     with _as_dagster_errors(context):
         try:
             obtained = _obtained(context, job, progress, compute_device, worker, begin)
-        except TooManyTriesError:
-            raise
-        except Exception as error:  # every error is recorded and raised again
-            if key and not _is_tried_again(context, error):
-                state.note_failure(job.spec.name, job.name, key, str(error), is_refused=is_refusal(error))
+        except Exception as error:
+            if key and is_refusal(error):
+                state.note_refusal(job.spec.name, job.name, key, str(error))
             raise
         if key and obtained.result.summary.get("incomplete"):
-            state.note_failure(job.spec.name, job.name, key, INCOMPLETE, is_refused=False)
+            # The run succeeds, so that only this note keeps refreshes from trying the failed parts again and again.
+            state.note_refusal(job.spec.name, job.name, key, "its result lacks parts that failed")
         else:
             state.note_made(job.spec.name, job.name)
         return obtained

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.command_line.preview.data_preview import ChallengePreview, ChallengePreviews, DataPreview
 from aflite_assets.command_line.preview.estimate import CostEstimate
-from aflite_assets.command_line.preview.run_plan import RunPlan
-from aflite_assets.command_line.preview.weak_models import PlannedWeakModel
+from aflite_assets.command_line.preview.planned import PlannedWeakModel, RunPlan
+from aflite_assets.command_line.preview.study import StudyPreview
 from aflite_assets.command_line.terminal import duration, escaped, indented, table, truncate_escaped
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.row_places import line_of_row
@@ -27,7 +26,7 @@ from aflite_assets.specs.filter import Count, FilterChanges, advised_threshold
 from aflite_assets.specs.sources import ChoiceSource, SourceSpec, TableSource, as_tuple
 from aflite_assets.stages.data.raw_dataset import LoadedTable, changes
 from aflite_assets.stages.shared.published import category_columns
-from aflite_assets.stages.shared.sizes import CurveSizes
+from aflite_assets.studies import parts
 from aflite_assets.text import count, listed, percent
 from aflite_assets.wording import counted, quoted
 
@@ -75,7 +74,7 @@ def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterato
     settings = plan.settings
     yield f"plan{_basis(data)}"
     lines = [
-        *([] if plan.sample is None else [("sample", _sample(plan, plan.sample))]),
+        *(line for one in parts("command_line.preview", StudyPreview) for line in one.lines(plan)),
         ("warm-up", _warmup(spec, plan)),
         ("pool", f"{counted(plan.pool_rows, 'row')} to filter{_policy(spec, plan)}"),
         ("target_size", f"{_size(settings.target_size, spec.filter.target_size)} of train are kept at least"),
@@ -400,22 +399,6 @@ def _basis(data: DataPreview) -> str:
     return " according to the source, including rows that may be dropped"
 
 
-def _sample(plan: RunPlan, sizes: CurveSizes) -> str:
-    tried = listed([count(rows) for rows in sizes.samples], 10)
-    largest = plan.filtered_from == sizes.samples[-1]
-    noise = wilson_interval(0.8, sizes.held_back).half_width
-    which = (
-        "the largest sample"
-        if largest
-        else f"{count(plan.filtered_from)}, the largest sample that meets the size settings"
-    )
-    return (
-        f"{tried} of {counted(plan.rows['train'], 'train row')} are tried until the accuracy stops rising, with "
-        f"{count(sizes.held_back)} held back, which measure accuracies of about 80 % to ±{percent(noise)} points; the "
-        f"following numbers are for {which}"
-    )
-
-
 def _warmup(spec: DatasetSpec, plan: RunPlan) -> str:
     of_train = f"{count(plan.filtered_from)} {'train' if plan.sample is None else 'sampled'} rows"
     if not plan.warmup_rows:
@@ -481,7 +464,7 @@ def _weak_model(weak_model: PlannedWeakModel, plan: RunPlan) -> str:
     if weak_model.evaluator is None:
         trained = counted(weak_model.trainings, "training")
     share = f"{percent(weak_model.taken / max(full, 1))} % of full"
-    how = "assumed, because no run has counted them" if weak_model.assumed else "as in the current result"
+    how = "assumed, because no run has counted them" if weak_model.assumption else "as in the current result"
     return f"{weak_model.name}: {trained}, {counted(weak_model.taken, 'row')} taken ({share}, {how})"
 
 

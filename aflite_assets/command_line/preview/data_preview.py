@@ -6,6 +6,7 @@ text.
 """
 
 import time
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,36 +15,30 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.command_line.preview.known_sizes import known_kept
-from aflite_assets.command_line.preview.run_plan import RunPlan, plan_run
-from aflite_assets.command_line.preview.weak_models import known_shares
+from aflite_assets.command_line.preview.planned import RunPlan
+from aflite_assets.command_line.preview.run_plan import plan_run
+from aflite_assets.command_line.preview.study import StudyPreview
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.image_folders import image_paths
 from aflite_assets.data.loading import content_fingerprint
 from aflite_assets.data.raw_table.table import RawTable
 from aflite_assets.data.sampling import resolve_count
 from aflite_assets.diagnostics.data_checks.context import SourceFacts
-from aflite_assets.errors import MissingDataError, ModelError
-from aflite_assets.models.preflight import check_model
+from aflite_assets.errors import MissingDataError
 from aflite_assets.results import ResultStore
-from aflite_assets.specs.dataset import ChallengeSpec, DatasetSpec
+from aflite_assets.specs.core import ChallengeSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.sources import HubSource, ImageFolderSource, LabelledFolder, SourceSpec
 from aflite_assets.stages.data.challenge_sets import build_challenge, decodable_challenge, load_challenge
 from aflite_assets.stages.data.fine_tune_rows import build_fine_tune, in_dataset_classes
 from aflite_assets.stages.data.raw_dataset import LoadedTable, RawDatasetSettings, read_raw
-from aflite_assets.stages.data.train_sample import check_sample_model, draw_sample
 from aflite_assets.stages.shared.label_mapping import label_mapping
-from aflite_assets.stages.shared.published import TrainSample, sampled_rows, without_rows
+from aflite_assets.stages.shared.published import without_rows
 from aflite_assets.stages.shared.report_inputs import check_scatter_features
-from aflite_assets.stages.shared.sizes import (
-    CurveSizes,
-    curve_sizes,
-    in_pool,
-    sample_misfits,
-    sample_sizes,
-    warmup_rows,
-)
+from aflite_assets.stages.shared.sizes import curve_sizes, in_pool, warmup_rows
 from aflite_assets.stages.shared.source_places import RowPlaces, facts_of
 from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, check_models, draw_warmup, needs_warmup
+from aflite_assets.studies import parts
 
 FIRST_ROWS = 1_000
 """Number of rows per split that are read from a large source."""
@@ -179,9 +174,12 @@ def preview_plan(
     rows = data.rows or _counts(raw)
     if spec.report.scatter_features is not None:
         check_scatter_features(spec.report.scatter_features, raw)
-    _check_weak_models(spec, raw)
+    previews = parts("command_line.preview", StudyPreview)
+    for one in previews:
+        one.check(spec, raw)
     settings, warmup_ids, curve = WarmupSplitSettings.of(spec), np.zeros(0, np.int64), None
-    sample, sample_rows, filtered = _sample(spec, raw, rows, complete=data.complete)
+    found = (one.select(spec, raw, rows, complete=data.complete) for one in previews)
+    sample, sample_rows, filtered = next(filter(None, found), (None, None, raw))
     if data.complete:
         drawn = draw_warmup(settings, filtered)
         warmup_ids, n_warmup = drawn.row_ids, len(drawn.row_ids)
@@ -207,44 +205,9 @@ def preview_plan(
         sample=sample,
         sampled_rows=sample_rows,
         largest_group=_largest_group(spec, filtered, warmup_ids),
-        forgettable_shares=None if store is None else known_shares(spec, store),
+        drawn_shares=None if store is None else dict(ChainMap(*(dict(one.known(spec, store)) for one in previews))),
         kept=None if store is None else known_kept(spec, store),
     )
-
-
-def _sample(
-    spec: DatasetSpec, raw: Examples, rows: Mapping[str, int], *, complete: bool
-) -> tuple[CurveSizes | None, int | None, Examples]:
-    """Return the possible sample sizes, the sample size that the plan assumes, and the examples of that sample.
-
-    If the source was read only in part, the result contains all examples instead of a sample.
-
-    The plan assumes the largest sample that meets the size settings. If no sample meets the size settings, an error is
-    raised.
-    """
-    if spec.sample is None:
-        return None, None, raw
-    if complete:
-        drawn = draw_sample(spec.sample, raw, seed=spec.seed)
-        sizes = drawn.sizes
-    else:
-        check_sample_model(spec.sample, raw)
-        sizes = sample_sizes(spec.sample, rows["train"])
-    problems = sample_misfits(spec, sizes.samples, rows, classes=len(raw.label_names))
-    planned = max((size for size in sizes.samples if size not in problems), default=sizes.samples[-1])
-    if not complete:
-        return sizes, planned, raw
-    chosen = drawn.samples[sizes.samples.index(planned)]
-    return sizes, planned, sampled_rows(raw, TrainSample(chosen, drawn.held_back))
-
-
-def _check_weak_models(spec: DatasetSpec, raw: Examples) -> None:
-    for name, entry in spec.forgettables.items():
-        if entry.model is not None:
-            try:
-                check_model(entry.model, raw)
-            except ModelError as error:
-                raise ModelError(f"`forgettables.{name}.model`: {error}") from error
 
 
 def reading_of(source: SourceSpec) -> Reading:

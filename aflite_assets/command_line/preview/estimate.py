@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from aflite_assets.command_line.preview.run_plan import RunPlan, scored_rows
+from aflite_assets.command_line.preview.planned import RunPlan, Trainings
+from aflite_assets.command_line.preview.run_plan import scored_rows
 from aflite_assets.command_line.preview.timing import ASSUMED_WIDTH, Speeds, weights_are_here
-from aflite_assets.command_line.preview.trainings import GRID, Trainings, trainings_of
+from aflite_assets.command_line.preview.trainings import GRID, trainings_of
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.sizes import trains_in_one_thread

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from aflite_assets.command_line.preview.data_preview import ChallengePreviews, DataPreview
 from aflite_assets.command_line.preview.known_sizes import found_result
-from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.preview.planned import RunPlan
+from aflite_assets.command_line.preview.study import StudyPreview
 from aflite_assets.command_line.terminal import escaped
 from aflite_assets.errors import ArtefactFoundError
 from aflite_assets.results import ResultStore
@@ -15,7 +16,7 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.data.challenge_sets import few_chosen
 from aflite_assets.stages.data.cue_scan import CUE_SCAN, refuse_artefact
-from aflite_assets.stages.shared.sizes import sample_misfits
+from aflite_assets.studies import parts
 from aflite_assets.text import count, listed
 
 
@@ -46,29 +47,10 @@ def chosen_section(spec: DatasetSpec, challenges: ChallengePreviews) -> Iterator
             yield f"warning: challenge_sets.{one.name} has {few}; {fewer}provide more questions"
 
 
-def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
-    """Yield warnings about samples that are too small for the other settings and would make a run fail."""
-    if plan.sample is None:
-        return
-    tried = plan.sample.samples
-    asked = spec.sample.sizes if spec.sample is not None else ()
-    if len(asked) > len(tried):
-        left = count(plan.rows["train"] - plan.sample.held_back)
-        yield (
-            f"warning: sample.most is {count(asked[-1])}, but without the held-back rows, {left} train rows remain; "
-            f"the largest sample is {count(tried[-1])}"
-        )
-    problems = sample_misfits(spec, tried, plan.rows, classes=len(data.raw.examples.label_names))
-    if not problems:
-        return
-    first = next(iter(problems))
-    fitting = [size for size in tried if size not in problems]
-    above = [size for size in fitting if size > max(problems)]
-    remedy = f"set sample.start to {above[0]}, or change these sizes" if above else "change these sizes"
-    yield (
-        f"warning: if train_sample chooses {' or '.join(map(count, problems))} rows, the run fails after the "
-        f"training runs on the samples; of {count(first)} rows: {problems[first].rstrip('.')}; {remedy}"
-    )
+def study_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
+    """Yield the warnings of studies about settings that would make a run fail."""
+    for one in parts("command_line.preview", StudyPreview):
+        yield from one.warnings(spec, plan, classes=len(data.raw.examples.label_names))
 
 
 def train_sets_section(spec: DatasetSpec, plan: RunPlan) -> Iterator[str]:
@@ -92,7 +74,7 @@ def rates_section(spec: DatasetSpec) -> Iterator[str]:
     recipes = recipes_of(spec.evaluators)
     high: dict[tuple[str, float], list[str]] = {}
     for name, recipe in recipes.items():
-        rates = [stage.settings.learning_rate for stage in recipe.stages if stage.forgettable is not None]
+        rates = [stage.settings.learning_rate for stage in recipe.stages if stage.drawn is not None]
         if rates and max(rates) >= recipe.settings.learning_rate:
             high.setdefault((recipe.start, max(rates)), []).append(name)
     for (start, rate), names in high.items():

@@ -5,98 +5,16 @@ The module `estimate` computes the durations for a plan.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.command_line.preview.weak_models import PlannedWeakModel, plan_weak_models
+from aflite_assets.command_line.preview.planned import PlannedTrainSet, RunPlan
+from aflite_assets.command_line.preview.study import StudyPreview
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import ClassicalModelSpec
 from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.shared.sizes import CurveSizes, filter_settings
-
-
-@dataclass(frozen=True)
-class PlannedTrainSet:
-    """One planned train set for the evaluators.
-
-    `rows`: number of rows of the train set. For the filtered set and its controls, `rows` is the number in
-    `RunPlan.kept` if known, or else the filter's target size. `drawn_per_seed`: whether a different set is drawn for
-    each seed. `trained_before`: whether an earlier representation has the same train set, so that its training runs are
-    reused.
-    """
-
-    name: str
-    representation: str | None
-    rows: int
-    drawn_per_seed: bool = False
-    trained_before: bool = False
-
-
-@dataclass(frozen=True)
-class RunPlan:
-    """Counts for one planned run.
-
-    `rows`: number of rows by split. `test_rows`: number of rows by test set (splits other than `train`, then challenge
-    sets). `fine_tune_rows`: maximum number of rows for fine-tuning, by challenge set. `pool_rows`: number of rows that
-    are filtered, including `train_pool_rows` train rows. `scored_rows`: number of rows that the filter scores and may
-    remove, but does not train on.
-    `most_iterations`: maximum number of iterations, including a last iteration that removes nothing. `curve`: sample
-    sizes for `warmup.size: auto`. With `curve`, `warmup_rows` is an upper limit. `filter_runs`: number of filter runs
-    per representation. `weak_models`: weak models by name. `full_alone`: names of the evaluators with a second phase on
-    forgettable rows, which have no train set other than `full`. `sample`: possible sizes of the sample of train rows.
-    `sampled_rows`: the size that the plan assumes, or None for the largest size. `kept`: number of kept train rows in
-    the current results, by filtered set; empty if there are no results.
-    """
-
-    rows: Mapping[str, int]
-    test_rows: Mapping[str, int]
-    warmup_rows: int
-    pool_rows: int
-    train_pool_rows: int
-    scored_rows: int
-    settings: FilterSettings
-    most_iterations: int
-    train_sets: tuple[PlannedTrainSet, ...]
-    evaluators: int
-    seeds: int
-    curve: CurveSizes | None = None
-    fine_tune_rows: Mapping[str, int] = field(default_factory=dict)
-    filter_runs: int = 1
-    weak_models: Mapping[str, PlannedWeakModel] = field(default_factory=dict)
-    full_alone: tuple[str, ...] = ()
-    sample: CurveSizes | None = None
-    kept: Mapping[str, int] = field(default_factory=dict)
-    sampled_rows: int | None = None
-
-    @property
-    def full(self) -> int:
-        """Number of rows of the train set `full`."""
-        return next(train_set.rows for train_set in self.train_sets if train_set.name == "full")
-
-    @property
-    def embedded_rows(self) -> int:
-        """Number of rows for which each encoder computes embeddings."""
-        return self.filtered_from - self.warmup_rows + sum(self.rows.values()) - self.rows["train"]
-
-    @property
-    def filtered_from(self) -> int:
-        """Number of train rows for warm-up and filter together: all train rows, or the size of the planned sample."""
-        return self.rows["train"] if self.sample is None else self.sampled_rows or self.sample.samples[-1]
-
-    @property
-    def cells(self) -> int:
-        """Number of cells: evaluators x train sets x seeds. Evaluators that are trained only on `full` have one cell
-        per seed.
-        """
-        others = self.evaluators - len(self.full_alone)
-        return self.seeds * (others * len(self.train_sets) + len(self.full_alone))
-
-    def train_sets_of(self, evaluator: str) -> tuple[PlannedTrainSet, ...]:
-        """Return the train sets on which an evaluator is trained."""
-        if evaluator not in self.full_alone:
-            return self.train_sets
-        return tuple(train_set for train_set in self.train_sets if train_set.name == "full")
+from aflite_assets.studies import parts
 
 
 def plan_run(
@@ -109,7 +27,7 @@ def plan_run(
     curve: CurveSizes | None = None,
     sample: CurveSizes | None = None,
     fine_tune_rows: Mapping[str, int] | None = None,
-    forgettable_shares: Mapping[str, Mapping[str, float]] | None = None,
+    drawn_shares: Mapping[str, Mapping[str, float]] | None = None,
     kept: Mapping[str, int] | None = None,
     sampled_rows: int | None = None,
 ) -> RunPlan:
@@ -117,8 +35,8 @@ def plan_run(
 
     `largest_group`: size of the pool's largest group, if whole groups are removed. `curve`: sample sizes for
     `warmup.size: auto`, with `warmup_rows` as upper limit. `sample`: possible sizes for the setting `sample`. The plan
-    assumes `sampled_rows`, or else the largest size. `forgettable_shares`: shares of forgettable rows in an earlier
-    result (see `weak_models.known_shares`). `kept`: numbers of kept rows in an earlier result (see
+    assumes `sampled_rows`, or else the largest size. `drawn_shares`: shares of drawn rows in an earlier
+    result (see `StudyPreview.known`). `kept`: numbers of kept rows in an earlier result (see
     `known_sizes.known_kept`).
 
     Raises:
@@ -138,7 +56,8 @@ def plan_run(
         for name in spec.representations
     }
     full = rows["train"] - held_back - spent
-    weak_models = plan_weak_models(spec, full, forgettable_shares or {})
+    drawn = [one.draw(spec, full, drawn_shares or {}) for one in parts("command_line.preview", StudyPreview)]
+    weak_models = {name: planned for of_study in drawn for name, planned in of_study.items()}
     sampled = None if sample is None else of_train - spent
     return RunPlan(
         rows=rows,
@@ -151,7 +70,7 @@ def plan_run(
         most_iterations=most_iterations(settings, pool, train_rows=train, largest_group=largest_group),
         train_sets=(
             *_train_sets(spec, full, train, own, kept or {}, sampled=sampled),
-            *_forgettable_train_sets(weak_models),
+            *(train_set for weak in weak_models.values() for train_set in weak.train_sets),
         ),
         evaluators=len(spec.evaluators),
         seeds=len(spec.seeds),
@@ -162,7 +81,7 @@ def plan_run(
         sample=sample,
         sampled_rows=sampled_rows,
         kept=kept or {},
-        full_alone=tuple(name for name, recipe in recipes_of(spec.evaluators).items() if recipe.forgettable),
+        full_alone=tuple(name for name, recipe in recipes_of(spec.evaluators).items() if recipe.drawn),
     )
 
 
@@ -210,20 +129,6 @@ def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
         return 0
     same = isinstance(settings, ClassicalModelSpec) and not train_set.drawn_per_seed
     return 1 if same else seeds
-
-
-def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list[PlannedTrainSet]:
-    """Return the train sets that consist only of forgettable rows, and their random controls.
-
-    Sets of forgettable rows that are known to be empty are left out.
-    """
-    alone = [one for one in weak_models.values() if one.alone and one.taken]
-    names = (("forgettable", False), ("random_forgettable", True))
-    return [
-        PlannedTrainSet(f"{name}_{one.name}", None, one.taken, drawn_per_seed=drawn)
-        for one in alone
-        for name, drawn in names
-    ]
 
 
 def _train_sets(

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from aflite_assets.algorithm import score_rows
-from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.preview.planned import RunPlan
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample

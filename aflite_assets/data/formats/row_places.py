@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,10 @@ class BadRowError(DataError):
     def __init__(self, message: str, *, place: str, row: int) -> None:
         super().__init__(message)
         self.place, self.row = place, int(row)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A stage's child process sends its error to the run; exceptions are otherwise restored without keywords.
+        return partial(BadRowError, place=self.place, row=self.row), self.args, self.__dict__
 
 
 def line_of_row(form: TableFormat, path: Path, row: int) -> int | None:

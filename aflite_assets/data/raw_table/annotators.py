@@ -21,7 +21,7 @@ from aflite_assets.data.raw_table.labels import label_text, label_texts
 from aflite_assets.data.raw_table.value_limits import check_texts
 from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_list, plain, shown
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import AnnotationsSpec, LabelValue
+from aflite_assets.specs.core import AnnotationsSpec, LabelValue
 from aflite_assets.wording import did_you_mean
 
 _LIST_VALUES = 2**31 - 1

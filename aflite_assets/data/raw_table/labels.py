@@ -12,7 +12,7 @@ import pyarrow as pa
 from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.raw_table.values import as_text, as_texts, is_bytes, shown
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import LabelValue
+from aflite_assets.specs.core import LabelValue
 from aflite_assets.wording import LONGEST_NAME, counted, did_you_mean, is_printable_name
 
 MOST_CLASSES = 1_000

@@ -40,7 +40,7 @@ from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import resolve_count, stratified_sample
 from aflite_assets.errors import DataError
 from aflite_assets.specs.columns import ColumnsSpec, subset_name
-from aflite_assets.specs.dataset import AnnotationsSpec, LabelValue
+from aflite_assets.specs.core import AnnotationsSpec, LabelValue
 from aflite_assets.specs.sources import (
     CirclesSource,
     DigitsSource,

@@ -2,31 +2,29 @@
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.filtering import ITERATIONS, PREDICTABILITY, PREDICTABILITY_BY_ITERATION
-from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
+from aflite_assets.analysis.inputs.learning_curve import WARMUP_CURVE
 from aflite_assets.analysis.rows.measured import DATA_MAPS, LENGTHS
 from aflite_assets.reports.figures import filtering_figures, representation_figures
 from aflite_assets.reports.figures.drawing import Picture
-from aflite_assets.reports.figures.forgetting_figures import forgettable_pictures
 from aflite_assets.reports.figures.model_figures import headline_pictures
 from aflite_assets.reports.inputs import ReportInputs
+from aflite_assets.studies import functions
 
 
 def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Picture]:
     """Return every figure that applies to the report, by name.
 
     The name of a figure is a valid file name. Most names consist of the kind of figure, a dot and the representation.
-    The figures without a representation are "filtering_curves", "warmup_curve" (for `warmup.size: auto`) and
-    "sample_curve" (for `sample`). Each representation has the figures "overview", "falls", "curve", "predictability",
-    "scores", "scatter_before", "scatter_after", "examples" and "lengths". Each representation also has one figure
-    "similarity" per class and one figure "data_map" per evaluator. The names of the figures about forgettable rows are
-    listed at `forgettable_pictures`. Raises DataError if `inputs.examples` does not contain a row that a figure shows.
+    The figures without a representation are "filtering_curves", "warmup_curve" (for `warmup.size: auto`) and those of
+    studies. Each representation has the figures "overview", "falls", "curve", "predictability", "scores",
+    "scatter_before", "scatter_after", "examples" and "lengths". Each representation also has one figure "similarity"
+    per class and one figure "data_map" per evaluator. Raises DataError if `inputs.examples` does not contain a row that
+    a figure shows.
     """
     pictures = headline_pictures(analysis, narrow=False)
     pictures["filtering_curves"] = filtering_figures.filtering_curves(analysis)
     if points := analysis.of(WARMUP_CURVE):
         pictures["warmup_curve"] = filtering_figures.warmup_picture(points)
-    if sizes := analysis.of(SAMPLE_CURVE):
-        pictures["sample_curve"] = filtering_figures.sample_picture(sizes)
     for filtering in analysis.facts.filterings:
         name = filtering.representation
         alt = f"Representation bias and pool rows left by iteration, representation {name}"
@@ -41,7 +39,9 @@ def report_pictures(analysis: Analysis, inputs: ReportInputs) -> dict[str, Pictu
         points = inputs.rows.data_maps[kept.representation, kept.evaluator]
         name = f"data_map.{kept.representation}.{kept.evaluator}"
         pictures[name] = representation_figures.data_map(kept, removed, points)
-    return pictures | forgettable_pictures(analysis)
+    for of_study in functions("reports.figures"):
+        pictures |= of_study(analysis)
+    return pictures
 
 
 def _pictures_of_rows(analysis: Analysis, inputs: ReportInputs, representation: str) -> dict[str, Picture]:

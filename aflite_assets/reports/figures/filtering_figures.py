@@ -11,7 +11,7 @@ import numpy as np
 
 from aflite_assets.analysis import filtering
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.inputs.learning_curve import CurvePoint, SamplePoint
+from aflite_assets.analysis.inputs.learning_curve import CurvePoint
 from aflite_assets.analysis.inputs.records import ScoreBin
 from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.figures import drawing
@@ -171,19 +171,10 @@ def warmup_picture(points: Sequence[CurvePoint]) -> Picture:
     """
     curves = {name: list(of_one) for name, of_one in groupby(points, attrgetter("representation"))}
     alt = "Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations "
-    return _learning_curves(curves, alt + listed(list(curves)), logarithmic=True)
+    return learning_curves(curves, alt + listed(list(curves)), logarithmic=True)
 
 
-def sample_picture(points: Sequence[SamplePoint]) -> Picture:
-    """Draw the learning curve that was used to choose the sample of the train rows."""
-    chosen = next(one.rows for one in points if one.chosen)
-    alt = f"Accuracy on held-back train rows by the rows of the sample trained on, with the {chosen:,} chosen"
-    return _learning_curves({"sample": points}, alt, logarithmic=False)
-
-
-def _learning_curves(
-    curves: Mapping[str, Sequence[CurvePoint] | Sequence[SamplePoint]], alt: str, *, logarithmic: bool
-) -> Picture:
+def learning_curves(curves: Mapping[str, Sequence[Any]], alt: str, *, logarithmic: bool) -> Picture:
     """Draw accuracy on held-back rows against the number of train rows, with Wilson's intervals and the elbows.
 
     All points of a curve use the same held-back rows.

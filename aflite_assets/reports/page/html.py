@@ -18,23 +18,23 @@ from aflite_assets import text
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.filtering import ITERATIONS
-from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
+from aflite_assets.analysis.inputs.learning_curve import WARMUP_CURVE
 from aflite_assets.analysis.train_sets import in_order
 from aflite_assets.reports.figures import (
     drawing,
     example_rows,
     filtering_figures,
-    forgetting_figures,
     model_figures,
     representation_figures,
 )
 from aflite_assets.reports.figures.accuracy_bars import AccuracyBars, screen_bars
 from aflite_assets.reports.figures.cue_rows import cue_rows
 from aflite_assets.reports.inputs import ReportInputs
-from aflite_assets.reports.learning_curves import choice_text, curve_cautions, sample_cautions, sample_text
+from aflite_assets.reports.learning_curves import choice_text, curve_cautions
 from aflite_assets.reports.page.attachments import Attachment, attachments, attachments_json
 from aflite_assets.reports.page.markdown import template_environment
 from aflite_assets.reports.page.row_browser import row_browser
+from aflite_assets.reports.page.study import study_sections
 from aflite_assets.reports.sentences import summary, verdict, wording
 from aflite_assets.reports.sentences.first_screen import first_screen
 from aflite_assets.reports.sentences.versions import comparison_line, row_lines
@@ -70,6 +70,7 @@ def render_report(
     folder = files("aflite_assets.reports.page") / "scripts"
     scripts = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in ("page", "rows", "charts", "details")]
     values = _values(analysis, inputs, pictures)
+    values["study_sections"] = list(study_sections(analysis, _environment(), values))
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii") for script in scripts]
     template = _environment().get_template("report.html.j2")
     page = template.render(values, scripts=list(map(Markup, scripts)), hashes=hashes)
@@ -87,7 +88,6 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
     pictures = {name: _uri(one) for name, one in drawn.items()}
     published = published_tables(facts.published)
     trained_on = in_order(train_set for one in facts.filterings for train_set in one.train_sets)
-    listed = (listings.CURVE_TABLE, listings.SAMPLE_TABLE)
     for name, one in model_figures.headline_pictures(analysis, narrow=True).items():
         pictures[name]["narrow"] = _uri(one)["uri"]
     return {
@@ -114,13 +114,12 @@ def _values(analysis: Analysis, inputs: ReportInputs, drawn: Mapping[str, drawin
         ),
         "papers": {kind: [paper_table(one) for one in published if one.kind == kind] for kind in get_args(Kind)},
         "sections": [_section(analysis, inputs, facts.filtering[one.representation], pictures) for one in verdicts],
-        "listings": {table.name: table for spec in listed for table in spec.tables(analysis)},
+        "listings": {table.name: table for table in listings.CURVE_TABLE.tables(analysis)},
         "provenance": listings.settings_table("Provenance", facts.provenance),
         "versions": [(comparison_line(one), row_lines(one), version_tables(one)) for one in inputs.versions],
         "glossary": wording.GLOSSARY,
         "curve_texts": _curve_texts(analysis),
         "train_sets": {name: wording.train_set_meaning(name) for name in trained_on},
-        "forgotten": {name: one for name, one in pictures.items() if name.startswith(forgetting_figures.KINDS)},
         "maps": [one for name, one in pictures.items() if name.startswith("data_map.")],
         "all_pictures": pictures,
     }
@@ -174,9 +173,8 @@ def _section(
 
 
 def _curve_texts(analysis: Analysis) -> dict[str, tuple[str, Sequence[str]]]:
-    warmup, sample, stop = analysis.of(WARMUP_CURVE), analysis.of(SAMPLE_CURVE), analysis.facts.sample_stop
-    texts = {"warmup_curve": (choice_text(warmup), list(curve_cautions(warmup)))} if warmup else {}
-    return texts | ({} if stop is None else {"sample_curve": (sample_text(sample, stop), sample_cautions(sample))})
+    warmup = analysis.of(WARMUP_CURVE)
+    return {"warmup_curve": (choice_text(warmup), list(curve_cautions(warmup)))} if warmup else {}
 
 
 def _lines(analysis: Analysis, bars: AccuracyBars | None, attached: Sequence[Attachment]) -> dict[str, str]:

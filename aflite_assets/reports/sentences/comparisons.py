@@ -1,7 +1,6 @@
 """Sentences about differences between training runs.
 
-The sentences are about decisive comparisons, pairs of train sets, drops in accuracy, samples, rankings and second
-phases.
+The sentences are about decisive comparisons, pairs of train sets, drops in accuracy and rankings.
 """
 
 from collections import Counter
@@ -34,7 +33,8 @@ def of_kind(analysis: Analysis, kind: Comparison, representation: str | None = N
     return [one for one in analysis.of(DIFFERENCES, representation) if one.comparison == kind]
 
 
-def _by_evaluator(differences: Sequence[Difference]) -> dict[str, list[Difference]]:
+def by_evaluator(differences: Sequence[Difference]) -> dict[str, list[Difference]]:
+    """Return the differences of each evaluator, in the order of first appearance."""
     names = dict.fromkeys(one.evaluator for one in differences)
     return {name: [one for one in differences if one.evaluator == name] for name in names}
 
@@ -133,20 +133,6 @@ def adversary_sentences(analysis: Analysis) -> Iterator[str]:
             )
 
 
-def sample_cost_sentences(analysis: Analysis) -> Iterator[str]:
-    """Yield one sentence per evaluator on the cost of training on a sample of the train rows.
-
-    The sentence names the test sets on which training on all train rows is better or worse than training on the sample.
-    """
-    for evaluator, costs in _by_evaluator(of_kind(analysis, "sample")).items():
-        found: dict[str, list[str]] = {"better": [], "worse": [], "not shown to differ": []}
-        for one in costs:
-            side = {"above": "better", "below": "worse"}.get(one.side or "", "not shown to differ")
-            found[side].append(f"{one_line(one.test_set)} ({interval_points(one)} points)")
-        said = "; ".join(f"{side} on {listed(sets)}" for side, sets in found.items() if sets)
-        yield f"{one_line(evaluator)}, trained on all train rows instead of the sample, is {said}."
-
-
 def ranking_line(analysis: Analysis) -> str:
     """Return a line that states how many comparisons favour each ranking.
 
@@ -176,7 +162,7 @@ def ranking_sentences(analysis: Analysis) -> tuple[str, ...]:
             text += f" Two random sets of these sizes share {percent(kept.jaccard_by_chance)} %."
         sentences.append(text)
         filtered = [one for one in of_kind(analysis, "ranking", name) if one.whole and one.train_set == "filtered"]
-        groups = _by_evaluator([one for one in filtered if one.difference is not None])
+        groups = by_evaluator([one for one in filtered if one.difference is not None])
         sentences += [_ranking_sentence(analysis.facts, pair, each) for each in groups.values()]
     return tuple(sentences)
 
@@ -196,22 +182,3 @@ def _ranking_sentence(facts: DatasetFacts, pair: RankingPair, compared: Sequence
         said.append(f"On {listed(undecided)} {NOT_SHOWN}.")
     lead = f"{one_line(compared[0].evaluator)}, trained on rows kept by {first} against rows kept by {second}."
     return f"{lead} {' '.join(said)}"
-
-
-def second_phase_line(analysis: Analysis) -> str | None:
-    """Return a line that compares second phases on forgettable rows with second phases on random rows, or None if
-    nothing was compared.
-    """
-    judged = [one for one in of_kind(analysis, "second phase") if one.whole and one.side is not None]
-    if not judged:
-        return None
-    found = [one for one in judged if one.found]
-    if not found:
-        return (
-            "No difference was found between second phases on forgettable rows and on the same number of random rows."
-        )
-    challenge = analysis.facts.challenge_sets
-    named = min(found, key=lambda one: (not one.deciding, one.test_set not in challenge, -abs(one.difference or 0.0)))
-    others = f"; {len(found)} of {len(judged)} comparisons found a difference" if len(judged) > 1 else ""
-    points = f"{abs(named.difference or 0.0):.1f} points {named.side}"
-    return f"“{named.evaluator}” is {points} “{named.against_evaluator}” on “{named.test_set}”{others}."

@@ -17,6 +17,7 @@ from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.sentences.wording import GLOSSARY
 from aflite_assets.reports.tables.cells import units_text
 from aflite_assets.scan.sentences import headline
+from aflite_assets.studies import functions
 from aflite_assets.text import count, listed, one_line
 from aflite_assets.wording import counted
 
@@ -32,7 +33,6 @@ _FIXED = {
     "any.",
     "transfer": "Models trained on a train set, then on a challenge set's own train rows.",
     "warmup": "Learning curves of the encoders, and the sample size chosen by them.",
-    "sample": "How large a random sample is enough to learn the task; it was filtered in place of all train rows.",
     "data-map": "How evaluators learnt the rows that were kept and those that were removed.",
     "examples": "Rows of either side, drawn at random.",
     "settings": "The settings of this run, and the software that made it.",
@@ -48,7 +48,7 @@ def plain_summary(analysis: Analysis) -> tuple[str, ...]:
 
 
 def findings(analysis: Analysis) -> tuple[str, ...]:
-    """Return sentences on the findings for each representation (filtering, planted rows and comparisons), on the sample
+    """Return sentences on the findings for each representation (filtering, planted rows and comparisons), of studies,
     and on rankings.
     """
     sentences: list[str] = []
@@ -61,7 +61,8 @@ def findings(analysis: Analysis) -> tuple[str, ...]:
         sentences += (comparisons.fall_sentence(analysis.facts, fall) for fall in analysis.falls(name))
         sentences += comparisons.paired_sentences(analysis, name)
     sentences += comparisons.adversary_sentences(analysis)
-    return (*sentences, *comparisons.sample_cost_sentences(analysis), *comparisons.ranking_sentences(analysis))
+    of_studies = (make(analysis) for make in functions("reports.sentences"))
+    return (*sentences, *chain.from_iterable(of_studies), *comparisons.ranking_sentences(analysis))
 
 
 def section_lines(analysis: Analysis) -> dict[str, str]:
@@ -72,17 +73,13 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
         listed([one_line(name) for name in names], _MOST_NAMED) for names in (facts.plain_evaluators, tested)
     )
     asked, falls = analysis.of(LEANINGS), analysis.of(CHALLENGE_FALLS)
-    judged, models = sum(one.side is not None for one in compared), facts.weak_models.items()
-    forgotten = [f"{name} forgets {count(one.forgettable)} of {count(one.rows)} rows" for name, one in models]
-    phases = "Models that went on, or were trained, with forgettable rows."
+    judged = sum(one.side is not None for one in compared)
     return _FIXED | {
         "says": f"The results in sentences, with {counted(len(cautions(analysis)), 'thing')} to keep in mind.",
         "rows": "Search the rows; open one to see why it was kept or removed.",
         "cues": "" if analysis.scan is None else headline(analysis.scan),
         "checks": _checks(analysis.checks),
         "accuracy": f"{evaluators or 'No evaluator'}{f' on {sets}' if sets else ''}, for every train set.",
-        "forgettable": f"{'; '.join(forgotten) or 'No weak model was trained'}.",
-        "second-phase": comparisons.second_phase_line(analysis) or phases,
         "rankings": comparisons.ranking_line(analysis),
         "leanings": f"{leanings_line(asked)}; {counted(sum(one.named for one in falls), 'fall')} named.",
         "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",

@@ -5,6 +5,7 @@ from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.analysis.train_sets import earlier_name
 from aflite_assets.reports.tables.cells import bounds
+from aflite_assets.studies import parts
 from aflite_assets.text import DASH, signed_points
 from aflite_assets.wording import counted
 
@@ -40,8 +41,7 @@ GLOSSARY = {
     "tested. It is not the model that filtered.",
     "Filtered": "The rows that AFLite kept. If the target size ended the filter, some may still be predicted every "
     "time.",
-    "Forgettable": "A train row that a weak model unlearned at least once (right in one epoch, wrong in a later one) "
-    "or never learned.",
+    **{term: meaning for terms in parts("reports.wording", dict) for term, meaning in terms.items()},
     "Full": "All train rows, called “all rows” on the first screen; rows spent on warm-up are included only if the "
     "settings say so. Of a test set: all its rows.",
     "Control": "What filtered is compared with, called “random rows” on the first screen: the same number of random "

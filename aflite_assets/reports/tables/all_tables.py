@@ -1,29 +1,14 @@
 """Every table that a report shows, in the order of the report."""
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import chain
+from collections.abc import Callable, Mapping
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.reports.tables import challenge_tables, cue_tables, difference_tables, forgetting_tables
+from aflite_assets.reports.tables import challenge_tables, cue_tables, difference_tables
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, BY_CLASS, IN_DISTRIBUTION, TOP_5
-from aflite_assets.reports.tables.listings import SAMPLE_TABLE, settings_table
+from aflite_assets.reports.tables.listings import settings_table
 from aflite_assets.reports.tables.published import paper_table, published_tables
-from aflite_assets.reports.tables.table import Table, TableSpec
-
-
-def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
-    """Return a function that makes the tables declared by several specs.
-
-    Tables with the same name follow each other.
-    """
-    return lambda analysis: tuple(chain.from_iterable(_by_name(spec.tables(analysis) for spec in specs).values()))
-
-
-def _by_name(tables: Iterable[tuple[Table, ...]]) -> dict[str, tuple[Table, ...]]:
-    found: dict[str, tuple[Table, ...]] = {}
-    for table in chain.from_iterable(tables):
-        found[table.name] = (*found.get(table.name, ()), table)
-    return found
+from aflite_assets.reports.tables.table import Table, by_name, declared
+from aflite_assets.studies import parts
 
 
 def _missing_sets(analysis: Analysis) -> tuple[Table, ...]:
@@ -44,19 +29,15 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
     "rankings": declared(difference_tables.RANKINGS, difference_tables.RANKING_OVERLAPS),
     "transfer": declared(challenge_tables.TRANSFER),
     "paired": declared(difference_tables.PAIRED, difference_tables.PAIRED_PARTS),
-    "forgettables": declared(*forgetting_tables.OF_WEAK_MODELS),
-    "two_phase": declared(forgetting_tables.TWO_PHASE, forgetting_tables.TWO_PHASE_DIFFERENCES),
-    "by_overlap": declared(forgetting_tables.BY_OVERLAP),
-    "forgettables_alone": declared(forgetting_tables.ALONE),
+    **{name: make for tables in parts("reports.tables", dict) for name, make in tables.items()},
     "top_5": declared(TOP_5),
     "published": lambda analysis: tuple(map(paper_table, published_tables(analysis.facts.published))),
     "challenge_sets": declared(challenge_tables.CHALLENGE_SETS),
     "missing_sets": _missing_sets,
-    "sample_curve": declared(SAMPLE_TABLE),
 }
 """The tables by kind, in the order of Markdown and Dagster; the page has its own order."""
 
 
 def shown_tables(analysis: Analysis) -> dict[str, tuple[Table, ...]]:
     """Return all tables of the report by name."""
-    return _by_name(make(analysis) for make in SHOWN.values())
+    return by_name(make(analysis) for make in SHOWN.values())

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.filtering import ITERATIONS, FilterRow
-from aflite_assets.analysis.inputs.learning_curve import SAMPLE_CURVE, WARMUP_CURVE
+from aflite_assets.analysis.inputs.learning_curve import WARMUP_CURVE
 from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
 from aflite_assets.analysis.tidy import TidyTable
@@ -19,7 +19,7 @@ from aflite_assets.reports.tables.table import Cells, Column, Heading, Row, Tabl
 from aflite_assets.text import DASH, one_line, percent, short, value_text
 
 
-def _values(
+def values_of(
     source: TidyTable[Any], where: Callable[[DatasetFacts, Any], bool] = always, /, **heads: str
 ) -> tuple[Cells[Any], ...]:
     """Return declarations of columns, one for each named field of the records.
@@ -42,39 +42,30 @@ ITERATION_TABLE = TableSpec(
     "Iterations, representation {representation}",
     {"iteration": "{iteration}"},
     (
-        *_values(ITERATIONS, rows_in="pool rows in", train_rows_in="train rows among them"),
-        *_values(ITERATIONS, removed="pool rows removed", train_removed="train rows among them"),
-        *_values(ITERATIONS, _has_scored, scored_rows_in="scored rows in", scored_removed="scored rows removed"),
-        *_values(ITERATIONS, cutoff="cut-off score", representation_bias="representation bias"),
-        *_values(ITERATIONS, rows_never_held_out="never held out"),
+        *values_of(ITERATIONS, rows_in="pool rows in", train_rows_in="train rows among them"),
+        *values_of(ITERATIONS, removed="pool rows removed", train_removed="train rows among them"),
+        *values_of(ITERATIONS, _has_scored, scored_rows_in="scored rows in", scored_removed="scored rows removed"),
+        *values_of(ITERATIONS, cutoff="cut-off score", representation_bias="representation bias"),
+        *values_of(ITERATIONS, rows_never_held_out="never held out"),
     ),
     caption="Pool rows are those that classifiers are trained on and that filtering removes from. The bias is "
     "measured on them; the target size and the stop rule count the train rows among them. Scored rows, if "
     "there are any, are never trained on and are removed by the same rule.",
 )
 
-_POINT = {
+POINT = {
     "held_back_rows": "held-back rows", "right": "right", "accuracy": "accuracy", "interval_low": "interval from",
     "interval_high": "to",
 }  # fmt: skip
-_CHOICE = {"elbow": "elbow", "chosen": "chosen"}
+CHOICE = {"elbow": "elbow", "chosen": "chosen"}
 
 CURVE_TABLE = TableSpec(
     "warmup_curve",
     "Points of the learning curves",
     {"representation": "{representation}"},
-    _values(WARMUP_CURVE, rows="rows trained on", **_POINT, **_CHOICE),
+    values_of(WARMUP_CURVE, rows="rows trained on", **POINT, **CHOICE),
     row_key=lambda one: one.rows,
 )
-
-SAMPLE_TABLE = TableSpec(
-    "sample_curve",
-    "Accuracy by the size of the sample",
-    {"rows trained on": "{rows:,}"},
-    _values(SAMPLE_CURVE, **_POINT, repeats="trainings", lowest="lowest", highest="highest", **_CHOICE),
-    of="How large a sample is enough",
-)
-
 
 _IN_WORDS = {
     "label_name": "class", "class_share": "share of that class", "share_removed": "share of removed rows",

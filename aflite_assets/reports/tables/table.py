@@ -6,7 +6,7 @@ The package `page` renders the tables.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Generic, Literal, TypeVar
 
 from aflite_assets.analysis.analysis import Analysis
@@ -295,3 +295,19 @@ def _ordered(facts: DatasetFacts, found: Iterable[tuple[_Key, _Order, object]]) 
         if key not in firsts:
             firsts[key] = (0,) if order is None else (1, order(facts, one))
     return sorted(firsts, key=firsts.__getitem__)
+
+
+def declared(*specs: TableSpec) -> Callable[[Analysis], tuple[Table, ...]]:
+    """Return a function that makes the tables declared by several specs.
+
+    Tables with the same name follow each other.
+    """
+    return lambda analysis: tuple(chain.from_iterable(by_name(spec.tables(analysis) for spec in specs).values()))
+
+
+def by_name(tables: Iterable[tuple[Table, ...]]) -> dict[str, tuple[Table, ...]]:
+    """Return tables by name; tables with the same name follow each other."""
+    found: dict[str, tuple[Table, ...]] = {}
+    for table in chain.from_iterable(tables):
+        found[table.name] = (*found.get(table.name, ()), table)
+    return found

@@ -9,7 +9,7 @@ from aflite_assets.data.questions import right_answers, separate_questions, whol
 from aflite_assets.errors import DataError
 from aflite_assets.scan.blind.answers import BlindAnswers
 from aflite_assets.scan.blind.measures import measures_of
-from aflite_assets.specs.sample import AnswerMeasure
+from aflite_assets.specs.chosen_questions import AnswerMeasure
 
 RULES: Mapping[AnswerMeasure, str] = {
     "length": "the longest answer",

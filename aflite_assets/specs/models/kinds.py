@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Protocol, get_args
 from pydantic import BaseModel, Field
 
 from aflite_assets.errors import ModelError
+from aflite_assets.specs.models.fine_tuning import FineTunedSpec
 from aflite_assets.specs.models.settings import (
     ClassicalSpec,
     EsimSpec,
-    FineTunedSpec,
     IdentityEncoderSpec,
     ImageModelSpec,
     LinearModelSpec,

@@ -1,6 +1,8 @@
 """Settings of all kinds of encoders and evaluators in this project, and the base classes of all kinds."""
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -422,68 +424,44 @@ class MaxPpmiSpec(ClassicalSpec):
     inputs: TextInputs | None = None
 
 
-class FineTuneStage(StrictSpec):
-    """One stage of training after the first stage. Unset fields have the values of the evaluator in `start`."""
+@dataclass(frozen=True)
+class DrawnRows:
+    """A set of train rows that a study draws, for a stage of training.
+
+    `stage`: the study's stage whose result has the set. `weak_model`, `set_name`: the model from whose training the
+    rows are drawn, and the name of one of its sets. `shown`: a description of the rows for users. `as_many_as`: the
+    name of another model that determines the size of the set, or None.
+    """
+
+    stage: str
+    weak_model: str
+    set_name: str
+    shown: str
+    as_many_as: str | None = None
+
+
+class CoreStage(StrictSpec):
+    """The rows of one stage of training after the first stage; a study adds other rows by a subclass."""
+
+    sources: ClassVar[Mapping[str, str]] = {"rows": "a challenge set"}
+    """Settings that name the rows of a stage, of which exactly one must be set, with what they name."""
 
     rows: Name | None = Field(
         None, description="the challenge set with the train rows of this stage: its split `fine_tune`"
     )
-    forgettables: Name | None = Field(
-        None,
-        description="alternatively, train rows that this weak model forgets; the first stage is then trained on "
-        "`full` only",
-    )
-    take: Literal["forgettable", "random", "never_learnt", "highest_loss"] = Field(
-        "forgettable",
-        description="with `forgettables`: rows to train on. random: as many random rows, drawn anew for each seed; "
-        "never_learnt: rows that the weak model never predicted correctly; highest_loss: as many rows with the "
-        "highest loss in the last epoch",
-    )
-    share: float | None = Field(
-        None,
-        gt=0,
-        lt=1,
-        description="with `take: highest_loss`: the share of rows, which must be in `highest_loss` of the weak model",
-    )
-    as_many_as: Name | None = Field(
-        None,
-        description="another weak model that limits the number of rows per class; rows are drawn at random for each "
-        "seed, so that the two models are compared with sets of the same size",
-    )
-    epochs: int | None = Field(None, ge=1, le=10_000)
-    batch_size: int | None = Field(None, ge=1)
-    learning_rate: float | None = Field(None, gt=0, lt=10)
+
+    @property
+    def drawn(self) -> DrawnRows | None:
+        """The rows that a study draws for this stage, or None."""
+        return None
 
     @model_validator(mode="after")
     def _one_kind_of_rows(self) -> Self:
-        if (self.rows is None) == (self.forgettables is None):
-            raise ValueError(
-                "a stage needs either `rows` (a challenge set) or `forgettables` (a weak model that determines the "
-                "forgettable rows); set exactly one of them"
-            )
-        if self.rows is not None and self.take != "forgettable":
-            raise ValueError(
-                f"`take` is '{self.take}', which works only with `forgettables`, but `rows` is set; remove `take`"
-            )
-        if self.share is not None and self.take != "highest_loss":
-            raise ValueError(
-                f"`share` works only with `take: highest_loss`, but `take` is '{self.take}'; remove `share`"
-            )
-        if self.as_many_as is not None and (self.forgettables is None or self.take != "forgettable"):
-            raise ValueError(
-                "`as_many_as` limits forgettable rows, but the stage trains on "
-                f"{'a challenge set' if self.forgettables is None else self.take}; remove `as_many_as`"
-            )
+        known: dict[str, str] = {}
+        for base in reversed(type(self).__mro__):
+            known |= vars(base).get("sources", {})
+        if sum(getattr(self, name) is not None for name in known) != 1:
+            named = " or ".join(f"`{name}` ({what})" for name, what in known.items())
+            either, which = ("either ", "set exactly one of them") if len(known) > 1 else ("", "set it")
+            raise ValueError(f"a stage needs {either}{named}; {which}")
         return self
-
-
-class FineTunedSpec(StrictSpec):
-    """An evaluator that is first trained like another evaluator, and then on one or more further sets of rows.
-
-    The rows may come from challenge sets (ICML 2020, Table 2), or be forgettable rows (Yaghoobzadeh et al. 2021,
-    section 3).
-    """
-
-    kind: Literal["fine_tuned"]
-    start: Name = Field(description="a neural evaluator of this dataset")
-    stages: Annotated[tuple[FineTuneStage, ...], Field(min_length=1)]

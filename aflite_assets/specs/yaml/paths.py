@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from aflite_assets.specs.models.studies import with_models
+
 _Change = Callable[[object], object]
 
 
@@ -36,7 +38,11 @@ def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, obj
     def model(value: object) -> object:
         return _changed(value, {"vectors": path} | dict.fromkeys(("checkpoint", "contextual"), checkpoint))
 
-    def weak_model(value: object) -> object:
+    def studied(value: object) -> object:
+        changed = {"model": model}
+        return _changed(value, changed) if isinstance(value, Mapping) and "model" in value else _each(value, named)
+
+    def named(value: object) -> object:
         return _changed(value, {"model": model})
 
     def checkpoint(name: object) -> object:
@@ -48,7 +54,7 @@ def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, obj
         return _each(value, path)
 
     parts: dict[str, _Change] = {name: lambda value: _each(value, model) for name in ("representations", "evaluators")}
-    parts["forgettables"] = lambda value: _each(value, weak_model)
+    parts |= dict.fromkeys(with_models(), studied)
     parts["distance_encoder"] = model
     parts |= {"source": source, "annotations": annotations, "challenge_sets": lambda value: _each(value, owner)}
     return _with_changes(content, parts)

@@ -22,7 +22,8 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.scan.blind.few_questions import few_questions
 from aflite_assets.scan.blind.selection import chosen_questions
-from aflite_assets.specs.dataset import ChallengeSpec, DatasetSpec
+from aflite_assets.specs.core import ChallengeSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.settings import Name
 from aflite_assets.specs.sources import CHOICE_FORMATS, as_tuple
 from aflite_assets.stages.data.fine_tune_rows import (

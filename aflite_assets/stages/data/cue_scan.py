@@ -30,7 +30,8 @@ from aflite_assets.scan.rows import ALL_ROWS
 from aflite_assets.scan.scan import MOST_ROWS, ScanSettings, scan_examples
 from aflite_assets.scan.sentences import blind_sentence, cue_headline, headline
 from aflite_assets.specs.columns import ColumnsSpec, subset_name, text_names
-from aflite_assets.specs.dataset import DatasetSpec, PlantedValues
+from aflite_assets.specs.core import PlantedValues
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.shared.published import read_challenge_sets
 from aflite_assets.stages.shared.source_places import source_of

@@ -16,7 +16,7 @@ from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implie
 from aflite_assets.data.rows import rows_at
 from aflite_assets.diagnostics.data_checks.repeats import input_codes
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.core import ChallengeSpec
 
 _INPUTS = ("text", "text_pair", "image", "features")
 

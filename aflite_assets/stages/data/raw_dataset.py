@@ -22,7 +22,8 @@ from aflite_assets.errors import DataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import AnnotationsSpec, ClassNames, ClassValues, DatasetSpec, LabelValue
+from aflite_assets.specs.core import AnnotationsSpec, ClassNames, ClassValues, LabelValue
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.models.settings import RowCount, SplitName
 from aflite_assets.specs.sources import CHOICE_FORMATS, SourceSpec

@@ -24,8 +24,15 @@ from aflite_assets.specs.models.kinds import EncoderSpec
 from aflite_assets.specs.models.settings import Name, UntrainedSpec
 from aflite_assets.stages.embedding.opened_encoders import open_encoder
 from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS, EncoderJob, encode_spread, own_probability
-from aflite_assets.stages.shared.published import read_train_sample, read_warmup_rows, sampled_rows, without_rows
-from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.shared.published import read_selection, read_warmup_rows, selected_rows, without_rows
+from aflite_assets.stages.stage import (
+    Progress,
+    SelectingResults,
+    Stage,
+    StageContext,
+    StageInputs,
+    StageSettings,
+)
 
 if TYPE_CHECKING:
     from aflite_assets.models.encoders import Encoder
@@ -43,7 +50,7 @@ class EmbeddingsInputs(StageInputs):
     """Results of other stages that the stage `embeddings` reads."""
 
     raw_dataset: PublishedResult
-    train_sample: PublishedResult
+    selection: SelectingResults
     warmup_split: PublishedResult
     warmup_models: PublishedResult
 
@@ -55,8 +62,8 @@ def run(
 
     If the train rows were sampled, only the sampled train rows are encoded.
     """
-    raw, sample = load_examples(inputs.raw_dataset.path), read_train_sample(inputs.train_sample)
-    rows = without_rows(sampled_rows(raw, sample), read_warmup_rows(inputs.warmup_split))
+    raw, selection = load_examples(inputs.raw_dataset.path), read_selection(inputs.selection)
+    rows = without_rows(selected_rows(raw, selection), read_warmup_rows(inputs.warmup_split))
     models = inputs.warmup_models
     summary: dict[str, object] = {}
     for name, encoder in settings.representations.items():
@@ -66,7 +73,8 @@ def run(
             "warmup_split": inputs.warmup_split.data_version,
         }
         versions |= {} if model is None else {"warmup_model": model.data_version}
-        versions |= {} if sample is None else {"train_sample": inputs.train_sample.data_version}
+        chosen_by = {} if selection is None else inputs.selection
+        versions |= {name: one.data_version for name, one in chosen_by.items() if not one.summary.get("nothing_asked")}
         fields: dict[str, object] = {"settings": encoder.model_dump(mode="json")}
         fields |= {} if settings.answers == "alone" else {"answers": settings.answers}
         compared = settings.answers == "compared"

@@ -12,9 +12,9 @@ import numpy as np
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.results import PublishedResult, ResultKey
+from aflite_assets.specs.models.fine_tuning import FineTunedSpec
 from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec, OneStageSpec
-from aflite_assets.specs.models.settings import FineTunedSpec
-from aflite_assets.specs.recipes import ForgettableRows, Recipe, recipes_of
+from aflite_assets.specs.recipes import Recipe, recipes_of
 from aflite_assets.stages.evaluation.grid import (
     TRAINING_CODE,
     GridCell,
@@ -24,7 +24,9 @@ from aflite_assets.stages.evaluation.grid import (
     row_fingerprint,
     validation_fingerprint,
 )
-from aflite_assets.stages.shared.published import fine_tune_examples, read_challenge_sets, read_forgettable_sets
+from aflite_assets.stages.evaluation.row_sets import row_sets
+from aflite_assets.stages.shared.published import fine_tune_examples, read_challenge_sets, read_row_sets
+from aflite_assets.stages.stage import StudyResults
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,12 @@ class StageRows:
     """Rows on which recipes continue training after the base training; keys are names of row sets.
 
     `challenge_sets`: a fingerprint of the rows of each challenge set, or None if the set has no rows to train on.
-    `weak_models`: ids (int64) of forgettable train rows, by name and seed. `problems`: for each missing set of rows,
+    `drawn`: ids (int64) of train rows that studies draw, by name and seed. `problems`: for each missing set of rows,
     the reason why it is missing.
     """
 
     challenge_sets: Mapping[str, str | None]
-    weak_models: Mapping[tuple[str, int], np.ndarray]
+    drawn: Mapping[tuple[str, int], np.ndarray]
     problems: Mapping[str, str]
 
     def problem(self, recipe: Recipe) -> str | None:
@@ -68,14 +70,12 @@ class StageRows:
 
     def fingerprints(self, seed: int) -> dict[str, str | None]:
         """Return fingerprints of all sets of rows that recipes may use with `seed`; a missing set gets None."""
-        weak = {name: row_fingerprint(row_ids) for (name, each), row_ids in self.weak_models.items() if each == seed}
-        return dict.fromkeys(self.problems) | dict(self.challenge_sets) | weak
+        drawn = {name: row_fingerprint(row_ids) for (name, each), row_ids in self.drawn.items() if each == seed}
+        return dict.fromkeys(self.problems) | dict(self.challenge_sets) | drawn
 
     def row_ids(self, recipe: Recipe, seed: int) -> dict[str, np.ndarray]:
-        """Return the ids of forgettable train rows for each stage of the recipe, keyed by the name of the rows."""
-        return {
-            stage.rows: self.weak_models[stage.rows, seed] for stage in recipe.stages if stage.forgettable is not None
-        }
+        """Return the ids of drawn train rows for each stage of the recipe, keyed by the name of the rows."""
+        return {stage.rows: self.drawn[stage.rows, seed] for stage in recipe.stages if stage.drawn is not None}
 
 
 @dataclass(frozen=True)
@@ -102,22 +102,22 @@ def plan_cells(
     raw: Examples,
     tests: Mapping[str, Examples],
     challenges: PublishedResult,
-    forgettables: PublishedResult,
+    drawn: StudyResults,
     *,
     raw_version: str,
 ) -> CellPlans:
     """Compute the result keys of all cells and of the base trainings that cells share.
 
-    A training run is a base training if a recipe in `grid` starts from its weights, or if `forgettables` contains its
-    weights.
+    A training run is a base training if a recipe in `grid` starts from its weights, or if a result in `drawn` contains
+    its weights.
 
     Args:
         grid: every cell, including cells that this run does not train.
     """
     recipes = recipes_of(evaluators)
     seeds = {cell.seed for cell in grid if cell.evaluator in recipes}
-    rows = _stage_rows(challenges, forgettables, recipes, seeds)
-    trained = {part.key for part in forgettables.parts.values()}
+    rows = _stage_rows(challenges, drawn, recipes, seeds)
+    trained = {part.key for result in drawn.values() for part in result.parts.values()}
     validation = {name: validation_fingerprint(settings, raw) for name, settings in evaluators.items()}
     versions = {"raw_dataset": raw_version, "tests": input_fingerprint(tests)}
     shared = {replace(cell, evaluator=recipes[cell.evaluator].start).name for cell in grid if cell.evaluator in recipes}
@@ -157,36 +157,26 @@ def first_settings(settings: EvaluatorSpec, recipe: Recipe | None) -> OneStageSp
 
 
 def _stage_rows(
-    challenges: PublishedResult, forgettables: PublishedResult, recipes: Mapping[str, Recipe], seeds: Collection[int]
+    challenges: PublishedResult, drawn: StudyResults, recipes: Mapping[str, Recipe], seeds: Collection[int]
 ) -> StageRows:
     fingerprints, problems = _fine_tune_sets(challenges, recipes)
-    sets = {(each.weak_model, each.name, each.seed): each.row_ids for each in read_forgettable_sets(forgettables)}
-    weak_models: dict[tuple[str, int], np.ndarray] = {}
+    sets = {
+        (stage, one.weak_model, one.name, one.seed): one.row_ids
+        for stage, result in drawn.items()
+        for one in read_row_sets(result)
+    }
+    found: dict[tuple[str, int], np.ndarray] = {}
     for stage in (stage for recipe in recipes.values() for stage in recipe.stages):
-        if stage.forgettable is None:
+        if (wanted := stage.drawn) is None:
             continue
-        weak_model, name = stage.forgettable.weak_model, stage.forgettable.set_name
         for seed in seeds:
-            row_ids = sets.get((weak_model, name, seed), sets.get((weak_model, name, None)))
+            key = (wanted.stage, wanted.weak_model, wanted.set_name)
+            row_ids = sets.get((*key, seed), sets.get((*key, None)))
             if row_ids is None:
-                problems[stage.rows] = _no_forgettable_rows(forgettables, stage.forgettable)
+                problems[stage.rows] = row_sets()[wanted.stage].why_missing(drawn[wanted.stage], wanted)
             else:
-                weak_models[stage.rows, seed] = row_ids
-    return StageRows(fingerprints, weak_models, problems)
-
-
-def _no_forgettable_rows(forgettables: PublishedResult, chosen: ForgettableRows) -> str:
-    for needed in filter(None, (chosen.weak_model, chosen.as_many_as)):
-        failed = forgettables.summary.get("failed", {}).get(needed)
-        if failed is not None:
-            return f"`forgettables.{needed}` failed: {failed}"
-        if needed not in forgettables.summary.get("models", {}):
-            return f"`forgettable_sets` was computed before {needed!r} was in `forgettables`; materialise it again"
-    weak_model, name = chosen.weak_model, chosen.set_name
-    return (
-        f"`forgettables.{weak_model}` has no {name} rows to train on; if `balance` is true, every class needs such "
-        "rows. See its check in `forgettable_sets`, or set `balance: false` or fewer `epochs` there"
-    )
+                found[stage.rows, seed] = row_ids
+    return StageRows(fingerprints, found, problems)
 
 
 def _fine_tune_sets(

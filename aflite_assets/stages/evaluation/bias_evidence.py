@@ -14,7 +14,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import PlantedValues
+from aflite_assets.specs.core import PlantedValues
 from aflite_assets.specs.models.kinds import EncoderSpec
 from aflite_assets.specs.sources import as_tuple
 from aflite_assets.stages.data.cue_scan import grouped_with_copies
@@ -35,11 +35,11 @@ from aflite_assets.stages.evaluation.evidence_tables import (
     suspect_tables,
     tested_cues,
 )
-from aflite_assets.stages.evaluation.quality_evidence import quality_tables
 from aflite_assets.stages.evaluation.word_evidence import word_tables
 from aflite_assets.stages.shared.published import plausible_label_errors, representation_of
 from aflite_assets.stages.shared.report_inputs import filtered_set
 from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.studies import functions
 from aflite_assets.tracking import TrackedRun, table_metrics, table_name
 from aflite_assets.wording import counted
 
@@ -141,7 +141,8 @@ def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
     yield from planted_tables(name, rows, raw, planted)
     yield from _own_tables(name, rows, raw)
     yield from word_tables(filtered, raw, seed=seed)
-    yield from quality_tables(filtered, raw, seed=seed)
+    for tables in functions("stages.evidence"):
+        yield from tables(filtered, raw, seed=seed)
     yield from neighbour_tables(name, rows, embedded, names, seed=seed)
     if work.everything is not None:
         yield from paper_neighbour_tables(name, rows, work.everything, names, seed=seed)

@@ -65,7 +65,7 @@ class CellJob(TrainingJob):
         unreported: splits that are used for early stopping; evaluators are not tested on these splits.
         weights: the result of the `WeightsJob` with which the cell's training starts, or None.
         stages: further training stages, which start from the saved weights.
-        stage_rows: ids of the forgettable train rows of `raw` that stages train on, by name of the set of rows.
+        stage_rows: ids of the train rows of `raw` that studies draw for stages, by name of the set of rows.
     """
 
     challenge_sets: PublishedResult
@@ -163,7 +163,7 @@ def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: 
 
 
 def _stage_examples(job: CellJob, stage: RecipeStage, raw: Examples) -> Examples:
-    if stage.forgettable is None:
+    if stage.drawn is None:
         return fine_tune_examples(job.challenge_sets, stage.rows)
     return raw.select(job.stage_rows[stage.rows])
 

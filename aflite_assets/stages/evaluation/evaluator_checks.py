@@ -16,7 +16,7 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.core import ChallengeSpec
 from aflite_assets.specs.models.kinds import EvaluatorSpec, validation_splits
 from aflite_assets.specs.models.settings import Name
 from aflite_assets.stages.evaluation.margins import without_inputs
@@ -60,7 +60,7 @@ def check_evaluators(
 
     Evaluators that see only one text of a pair, or that were fine-tuned on challenge sets, need not be better than
     always predicting the largest class. The check `all_cells_done` covers all cells. All checks except `all_cells_done`
-    ignore cells that only the tables of forgettable rows show. The checks also ignore train sets that equal another
+    ignore cells that only the tables of studies show. The checks also ignore train sets that equal another
     train set.
 
     Raises:

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import ClusterError
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.dataset import Seed
-from aflite_assets.specs.forgettables import ForgettablesSpec
+from aflite_assets.specs.core import Seed
 from aflite_assets.specs.models.kinds import EvaluatorSpec, validation_splits
 from aflite_assets.specs.models.settings import Name
 from aflite_assets.specs.recipes import recipes_of
@@ -23,13 +22,9 @@ from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPla
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
 from aflite_assets.stages.evaluation.evaluator_checks import EVALUATOR_CHECKS
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, check_filter, grid_of, is_wanted
-from aflite_assets.stages.shared.published import (
-    full_rows,
-    read_control_sets,
-    read_forgettable_sets,
-    read_train_sample,
-)
-from aflite_assets.stages.shared.train_sets import filter_runs, forgettable_train_sets, leaning_train_sets, train_sets
+from aflite_assets.stages.evaluation.row_sets import study_train_sets
+from aflite_assets.stages.shared.published import full_rows, read_control_sets, read_selection
+from aflite_assets.stages.shared.train_sets import filter_runs, leaning_train_sets, train_sets
 from aflite_assets.stages.shared.training_workers import (
     FAILURES,
     ClusterWorkers,
@@ -37,7 +32,15 @@ from aflite_assets.stages.shared.training_workers import (
     log_training,
     open_workers,
 )
-from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import (
+    DrawingResults,
+    SelectingResults,
+    Stage,
+    StageContext,
+    StageInputs,
+    StageSettings,
+    with_study_settings,
+)
 
 _CELLS = pa.schema(
     [
@@ -65,6 +68,7 @@ class _Outcome:
     cached: bool = False
 
 
+@with_study_settings("evaluator_models")
 class EvaluatorModelsSettings(StageSettings):
     """Settings of a dataset's YAML file that `evaluator_models` uses."""
 
@@ -72,7 +76,6 @@ class EvaluatorModelsSettings(StageSettings):
     seeds: tuple[Seed, ...]
     filter_seeds: int
     full_includes_warmup: bool
-    forgettables: dict[Name, ForgettablesSpec]
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,9 @@ class EvaluatorModelsInputs(StageInputs):
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
-    train_sample: PublishedResult
+    selection: SelectingResults
     warmup_split: PublishedResult
-    forgettable_sets: PublishedResult
+    drawn: DrawingResults
     leaning_sets: PublishedResult
     filtered_sets: PublishedResult
     control_sets: PublishedResult
@@ -97,24 +100,20 @@ def run(
     A cell that fails is listed with its reason and does not stop the others.
     """
     raw = load_examples(inputs.raw_dataset.path)
-    sample = read_train_sample(inputs.train_sample)
-    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample).in_split(
-        "train"
-    )
+    selection = read_selection(inputs.selection)
+    full = full_rows(
+        raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, selection=selection
+    ).in_split("train")
     controls = read_control_sets(inputs.control_sets)
-    alone = {name for name, entry in settings.forgettables.items() if entry.alone}
-    forgettable = [each for each in read_forgettable_sets(inputs.forgettable_sets) if each.weak_model in alone]
     sets = {
         seed: [
             *train_sets(full.row_ids, inputs.filtered_sets, controls, seed, filter_run=filter_run),
-            *forgettable_train_sets(forgettable, seed),
+            *study_train_sets(settings, inputs.drawn, seed),
         ]
         for seed, filter_run in filter_runs(settings.seeds, settings.filter_seeds).items()
     }
     recipes = recipes_of(settings.evaluators)
-    grid = grid_of(
-        settings.evaluators, sets, full_alone={name for name, recipe in recipes.items() if recipe.forgettable}
-    )
+    grid = grid_of(settings.evaluators, sets, full_alone={name for name, recipe in recipes.items() if recipe.drawn})
     grid += _leaning_cells(inputs.leaning_sets)
     check_filter(context.cells, grid)
     plans = plan_cells(
@@ -123,7 +122,7 @@ def run(
         raw,
         tests_of(raw, inputs.challenge_sets, validation_splits(settings.evaluators)),
         inputs.challenge_sets,
-        inputs.forgettable_sets,
+        inputs.drawn,
         raw_version=inputs.raw_dataset.data_version,
     )
     with open_workers(context.cluster, context.device, log=context.progress.log) as workers:
@@ -198,10 +197,10 @@ class _Training:
     def _weights(self, base: BaseTraining) -> PublishedResult | None:
         """Return the stored weights of a base training, or None if no weights are stored.
 
-        The weights were trained by the stage `evaluator_models` or by the stage `forgettable_sets`.
+        The weights were trained by the stage `evaluator_models` or by the stage of a study.
         """
-        counted = {part.key: part for part in self.inputs.forgettable_sets.parts.values()}
-        return counted.get(base.key.digest) or self.draft.add_published_part(base.name, base.key)
+        studied = {part.key: part for drawn in self.inputs.drawn.values() for part in drawn.parts.values()}
+        return studied.get(base.key.digest) or self.draft.add_published_part(base.name, base.key)
 
     def _train_base(self, base: BaseTraining) -> None:
         """Run a base training; if it fails, every cell that starts from it fails."""

@@ -120,7 +120,7 @@ def grid_of(
     """Return all cells of the grid, ordered by evaluator, seed and train set.
 
     `train_sets`: the train sets for each seed. `full_alone`: evaluators that are trained on `full` only. Evaluators in
-    `full_alone` continue training on forgettable rows, which may include rows that a filter removed.
+    `full_alone` continue training on rows that a study draws, which may include rows that a filter removed.
     """
     return [
         GridCell(evaluator, train_set, seed)

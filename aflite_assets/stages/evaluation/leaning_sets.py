@@ -24,13 +24,13 @@ from aflite_assets.p_values import holm
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.scan.cues import CUES_WITH_ROWS, UNSEEN
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import PlantedValues, Seed
+from aflite_assets.specs.core import PlantedValues, Seed
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import Name
 from aflite_assets.stages.data.cue_scan import grouped_with_copies, read_scan
 from aflite_assets.stages.shared.model_families import leaning_evaluator
-from aflite_assets.stages.shared.published import full_rows, read_train_sample, test_examples
-from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.shared.published import full_rows, read_selection, test_examples
+from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
 
 MOST_CANDIDATES = 3
 """Largest number of properties for which models are trained."""
@@ -83,7 +83,7 @@ class LeaningSetsInputs(StageInputs):
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
     cue_scan: PublishedResult
-    train_sample: PublishedResult
+    selection: SelectingResults
     warmup_split: PublishedResult
 
 
@@ -106,10 +106,10 @@ def run(
     There are no candidates if the dataset is multiple choice, or if no evaluator is suitable.
     """
     raw = load_examples(inputs.raw_dataset.path)
-    sample = read_train_sample(inputs.train_sample)
-    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample).in_split(
-        "train"
-    )
+    selection = read_selection(inputs.selection)
+    full = full_rows(
+        raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, selection=selection
+    ).in_split("train")
     evaluator = leaning_evaluator(settings.representations, settings.evaluators)
     of_questions = right_answers(full) is not None
     asked = evaluator is not None and not of_questions

@@ -13,7 +13,8 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import subset_name
-from aflite_assets.specs.dataset import DatasetSpec, Seed
+from aflite_assets.specs.core import Seed
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.settings import Name, RowCount
 from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.filtering.random_questions import question_kinds
@@ -25,15 +26,15 @@ from aflite_assets.stages.shared.published import (
     kept_rows,
     quarantined_rows,
     read_rows,
-    read_train_sample,
+    read_selection,
     representation_of,
-    sampled_rows,
+    selected_rows,
     without_rows,
 )
 from aflite_assets.stages.shared.row_weights import row_weights
 from aflite_assets.stages.shared.source_places import source_of
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
-from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
 
 if TYPE_CHECKING:
     from aflite_assets.algorithm import RowWords
@@ -63,7 +64,7 @@ class ControlSetsInputs(StageInputs):
     """Results of other stages that the stage `control_sets` reads."""
 
     raw_dataset: PublishedResult
-    train_sample: PublishedResult
+    selection: SelectingResults
     warmup_split: PublishedResult
     embeddings: PublishedResult
     filtered_sets: PublishedResult
@@ -76,8 +77,8 @@ def run(
 
     For questions and preferences, whole questions are drawn: all answers of a question, or none.
     """
-    sample = read_train_sample(inputs.train_sample)
-    raw = sampled_rows(load_examples(inputs.raw_dataset.path), sample)
+    selection = read_selection(inputs.selection)
+    raw = selected_rows(load_examples(inputs.raw_dataset.path), selection)
     everything = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup)
     by_words = any(FilterRun.of(part).by_vocabulary for part in inputs.filtered_sets.parts.values())
     all_words = DatasetWords.of(raw) if by_words and settings.train_sets else None
@@ -104,7 +105,7 @@ def run(
             for size_name, size in settings.train_sets.items()
         }
         made += _earlier_controls(name, earlier, full.in_split("train"), settings.seeds, by_question=by_question)
-        made += [] if sample is None else [_sampled(name, everything.in_split("train").row_ids)]
+        made += [] if selection is None else [_sampled(name, everything.in_split("train").row_ids)]
         made += [_weighted(name, rows, full.in_split("train").row_ids)] if settings.train_weighted else []
         notes["earlier_sets"] = {
             size_name: _described(earlier_rows, rows, settings.train_sets[size_name])

@@ -23,14 +23,14 @@ from aflite_assets.stages.filtering.own_layout import OwnRows, write_own
 from aflite_assets.stages.filtering.published_columns import FATE_COLUMNS, PublishedColumns, published_table
 from aflite_assets.stages.shared.published import (
     ControlSet,
-    TrainSample,
+    RowSelection,
     quarantined_rows,
     read_control_sets,
-    read_train_sample,
+    read_selection,
 )
 from aflite_assets.stages.shared.report_inputs import filtered_set, trial_note
 from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
-from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
 
 _BLOCK_ROWS = 1_000
 
@@ -47,14 +47,14 @@ class Configuration:
 class PublishedRows:
     """All rows of the dataset in their published form (`table`), in the order of `raw`.
 
-    `names`: the published column names. `sample`: the sample of the train rows that was filtered; None if all train
-    rows were filtered.
+    `names`: the published column names. `selection`: the train rows that studies select; None if all train rows were
+    filtered.
     """
 
     raw: Examples
     table: pa.Table
     names: PublishedColumns
-    sample: TrainSample | None = None
+    selection: RowSelection | None = None
 
     def at(self, row_ids: np.ndarray) -> dict[str, pa.Table]:
         """Return the rows whose ids are in `row_ids`, by split."""
@@ -91,7 +91,7 @@ class PublishedDatasetInputs(StageInputs):
     """Results of other stages that the stage `published_dataset` reads."""
 
     raw_dataset: PublishedResult
-    train_sample: PublishedResult
+    selection: SelectingResults
     filtered_sets: PublishedResult
     control_sets: PublishedResult
 
@@ -104,9 +104,9 @@ def run(
     from aflite_assets.reports.page.markdown import dataset_card
 
     raw_result = inputs.raw_dataset
-    raw, sample = load_examples(raw_result.path), read_train_sample(inputs.train_sample)
+    raw, selection = load_examples(raw_result.path), read_selection(inputs.selection)
     names = PublishedColumns.of(raw, settings.columns)
-    content = PublishedRows(raw, published_table(raw, names, raw_result.summary["source_rows"]), names, sample)
+    content = PublishedRows(raw, published_table(raw, names, raw_result.summary["source_rows"]), names, selection)
     filtered = [filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()]
     controls = read_control_sets(inputs.control_sets)
     files: dict[str, dict[str, str]] = {}
@@ -138,11 +138,11 @@ def run(
         source_columns=names.source_names,
         own_columns=names.own,
         ids_given=names.ids_given,
-        notes=(*trial_note(raw_result), *_standardised_note(raw_result), *_sample_note(sample), *own_notes),
+        notes=(*trial_note(raw_result), *_standardised_note(raw_result), *_selection_note(selection), *own_notes),
         provenance={
             f"data version of {name}": result.data_version
             for name, result in inputs.results.items()
-            if name != "train_sample" or sample is not None
+            if selection is not None or name not in inputs.selection
         },
     )
     (draft.path / "README.md").write_text(card, encoding="utf-8")
@@ -156,12 +156,12 @@ def _standardised_note(raw: PublishedResult) -> tuple[str, ...]:
     return ("Features are standardised: mean 0 and standard deviation 1 over the train rows of the source.",)
 
 
-def _sample_note(sample: TrainSample | None) -> tuple[str, ...]:
-    if sample is None:
+def _selection_note(selection: RowSelection | None) -> tuple[str, ...]:
+    if selection is None:
         return ()
     return (
-        f"A random sample of {len(sample.rows):,} train rows was filtered. Other train rows have the status "
-        f"'not sampled', including {len(sample.held_back):,} rows that were used to choose its size.",
+        f"A random sample of {len(selection.rows):,} train rows was filtered. Other train rows have the status "
+        f"'not sampled', including {len(selection.held_back):,} rows that were used to choose its size.",
     )
 
 
@@ -233,8 +233,8 @@ def _configurations(
 def _tagged(content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
     """Return all rows with the columns that the filter adds; rows that did not enter the filter have no score.
 
-    Rows that did not enter the filter are warm-up rows, quarantined rows, train rows outside a sample, and rows of
-    splits that were not filtered.
+    Rows that did not enter the filter are warm-up rows, quarantined rows, train rows that no study selected, and rows
+    of splits that were not filtered.
     """
     raw, own, rows = content.raw, content.names.own, filtered.rows
     position = {row_id: number for number, row_id in enumerate(rows["row_id"].to_pylist())}
@@ -243,8 +243,8 @@ def _tagged(content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarr
     splits = dict.fromkeys(raw.table["split"].to_pylist())
     left_alone = [split for split in splits if split not in ("train", *filtered.filtered_splits)]
     status = pc.fill_null(pc.if_else(joined["kept"], "kept", "removed"), "warm-up")
-    if content.sample is not None:
-        outside = pa.array(~np.isin(raw.row_ids, content.sample.rows))
+    if content.selection is not None:
+        outside = pa.array(~np.isin(raw.row_ids, content.selection.rows))
         status = pc.if_else(pc.and_(pc.equal(raw.table["split"], "train"), outside), "not sampled", status)
     status = pc.if_else(pa.array(np.isin(raw.row_ids, quarantined)), "quarantined", status)
     alone = pc.is_in(raw.table["split"], pa.array(left_alone, pa.string()))

@@ -14,7 +14,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import is_multiple_choice, right_class, separate_questions
 from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.core import ChallengeSpec
 from aflite_assets.specs.sources import CHOICE_FORMATS, ChoiceSource
 from aflite_assets.stages.shared.label_mapping import class_map, is_identity
 from aflite_assets.stages.shared.published import (

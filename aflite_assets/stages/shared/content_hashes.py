@@ -4,7 +4,7 @@ A result's key contains the hashes and commits, so the key depends on file conte
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -14,20 +14,22 @@ from aflite_assets.data.loading import content_fingerprint
 from aflite_assets.data.raw_table.annotators import why_left_out
 from aflite_assets.errors import AfliteError, MissingDataError, UnsettledDataError
 from aflite_assets.results.file_hashes import FileHashes, HashedFile, check_unchanged
-from aflite_assets.specs.dataset import AnnotationsSpec, ChallengeSpec, DatasetSpec
+from aflite_assets.specs.core import AnnotationsSpec, ChallengeSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import INSTALLED
+from aflite_assets.specs.models.studies import study_models, with_models
 from aflite_assets.specs.sources import hub_of
 
 MISSING = {"missing": 1}
 """Content hash of an optional challenge set or annotation file that does not exist."""
 
 CONTENT_FIELDS = (
-    "source", "annotations", "challenge_sets", "sample", "representations", "evaluators", "distance_encoder",
-    "forgettables",
+    "source", "annotations", "challenge_sets", "representations", "evaluators", "distance_encoder",
+    *with_models(),
 )  # fmt: skip
 """Fields of a spec that name files, or datasets and models on the hub."""
 
-_MAY_BE_UNSET = ("sample", "distance_encoder", "forgettables")
+_MAY_BE_UNSET = ("distance_encoder", *with_models())
 
 
 class FieldContents:
@@ -114,16 +116,11 @@ def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> object:
             }
         case "evaluators":
             return {name: checkpoint_content(evaluator, hashes=hashes) for name, evaluator in spec.evaluators.items()}
-        case "sample":
-            assert spec.sample is not None
-            return checkpoint_content(spec.sample.model, hashes=hashes)
-        case "forgettables":
-            return {
-                name: {} if entry.model is None else checkpoint_content(entry.model, hashes=hashes)
-                for name, entry in spec.forgettables.items()
-            }
-    assert spec.distance_encoder is not None
-    return checkpoint_content(spec.distance_encoder, hashes=hashes)
+    models = spec.distance_encoder if field == "distance_encoder" else study_models(spec)[field]
+    if isinstance(models, Mapping):
+        return {name: {} if one is None else checkpoint_content(one, hashes=hashes) for name, one in models.items()}
+    assert models is not None
+    return checkpoint_content(models, hashes=hashes)
 
 
 def annotations_content(annotations: AnnotationsSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:

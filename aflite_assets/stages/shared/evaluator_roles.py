@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from aflite_assets.analysis.inputs.forgettables import SecondPhase
 from aflite_assets.analysis.inputs.records import Cell, FineTuned
-from aflite_assets.analysis.train_sets import is_forgettable_set, is_leaning_set
+from aflite_assets.analysis.inputs.weak_models import SecondPhase
+from aflite_assets.specs.models.fine_tuning import FineTunedSpec
 from aflite_assets.specs.models.kinds import EvaluatorSpec, OneStageSpec
-from aflite_assets.specs.models.settings import FineTunedSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.wording import counted
 
@@ -31,7 +30,7 @@ def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, 
     The result maps each evaluator's name to the evaluator it starts from and to the challenge sets in training order.
     """
     recipes = recipes_of(evaluators).items()
-    return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes if not recipe.forgettable}
+    return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes if not recipe.drawn}
 
 
 def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPhase]:
@@ -40,20 +39,19 @@ def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPh
         name: SecondPhase(
             recipe.start,
             tuple(stage.rows for stage in recipe.stages),
-            recipe.forgettable[0].weak_model,
-            recipe.forgettable[0].set_name,
+            recipe.drawn[0].weak_model,
+            recipe.drawn[0].set_name,
             tuple(
                 f"{counted(stage.settings.epochs, 'epoch')} at rate {stage.settings.learning_rate:g}"
                 for stage in recipe.stages
             ),
-            recipe.forgettable[0].as_many_as,
+            recipe.drawn[0].as_many_as,
         )
         for name, recipe in recipes_of(evaluators).items()
-        if recipe.forgettable
+        if recipe.drawn
     }
 
 
 def is_apart(cell: Cell, phases: Mapping[str, SecondPhase]) -> bool:
-    """Return True if a cell appears only in the tables about forgettable rows or about reliance on properties."""
-    apart = is_forgettable_set(cell.train_set) or is_leaning_set(cell.train_set)
-    return cell.evaluator in phases or apart
+    """Return True if a cell belongs to no filtering: a second phase, or a train set about a study or a property."""
+    return cell.evaluator in phases or (cell.representation is None and cell.train_set != "full")

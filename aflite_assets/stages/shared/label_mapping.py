@@ -6,7 +6,7 @@ import numpy as np
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.core import ChallengeSpec
 from aflite_assets.wording import did_you_mean
 
 _MOST_NAMED = 10

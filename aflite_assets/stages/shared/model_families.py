@@ -5,8 +5,9 @@ The functions of this module read only settings and build no model.
 
 from collections.abc import Mapping
 
+from aflite_assets.specs.models.fine_tuning import FineTunedSpec
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec, OneStageSpec
-from aflite_assets.specs.models.settings import FineTunedSpec, IdentityEncoderSpec
+from aflite_assets.specs.models.settings import IdentityEncoderSpec
 from aflite_assets.stages.shared.evaluator_roles import first_stages, partial_inputs
 
 

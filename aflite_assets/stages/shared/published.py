@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.filtering import IterationRow
-from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.array_files import ArrayFileError, open_array
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
@@ -22,7 +22,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, whole_suspects
 from aflite_assets.errors import StoreError
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.stage import Progress
+from aflite_assets.stages.stage import Progress, StudyResults
 
 _CATEGORY = "attribute.category."
 
@@ -44,17 +44,11 @@ WORDS_RECORDED = ("distinct_words", "words_per_row")
 The columns exist only if the filter ranks rows by words.
 """
 
-FORGETTABLE_ROWS = "rows.parquet"
-"""Table of the rows that each weak model forgot, with one line per model, seed and row."""
+SELECTION_FILE = "rows.parquet"
+"""Table in the result of a study that selects train rows: columns row_id and held_back (see `RowSelection`)."""
 
-FORGETTABLE_SETS_FILE = "sets.parquet"
-"""Table of the rows of each `ForgettableSet`.
-
-`FORGETTABLE_SETS_FILE` and `FORGETTABLE_ROWS` exist only if a weak model was trained.
-"""
-
-MINORITIES = "minorities.parquet"
-"""Table of word overlap, negations and attributes, for all rows and for every forgettable set."""
+ROW_SETS_FILE = "sets.parquet"
+"""Table of the rows of each `RowSet`, in the result of a study that draws train rows; missing if nothing was drawn."""
 
 FINE_TUNE = "fine_tune"
 """Folder, inside a challenge set's folder, with the rows for fine-tuning evaluators."""
@@ -139,11 +133,11 @@ class ControlSet:
 
 
 @dataclass(frozen=True)
-class ForgettableSet:
-    """Train rows that a weak model forgets, or train rows that serve as their control.
+class RowSet:
+    """A set of train rows that a study drew from the training of a model.
 
-    `name` is a name that `specs.recipes.set_name` returns. `row_ids` is int64. `seed` is the evaluators' seed with
-    which the rows were drawn, or None if no rows were drawn at random.
+    `row_ids` is int64. `seed` is the evaluators' seed with which the rows were drawn, or None if no rows were drawn at
+    random.
     """
 
     weak_model: str
@@ -153,11 +147,8 @@ class ForgettableSet:
 
 
 @dataclass(frozen=True)
-class TrainSample:
-    """A sample that is filtered in place of all train rows, and held-back rows that were used to choose the sample.
-
-    `rows` and `held_back` are row ids, int64.
-    """
+class RowSelection:
+    """Train rows that are used in place of all train rows, and rows held back to choose them; int64 row ids."""
 
     rows: np.ndarray
     held_back: np.ndarray
@@ -204,33 +195,31 @@ def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
     )
 
 
-def read_train_sample(result: PublishedResult) -> TrainSample | None:
-    """Return the train sample, or None if the dataset's YAML file has no `sample` and all train rows are filtered."""
-    if result.summary.get("nothing_asked"):
-        return None
-    rows = pq.read_table(result.file("rows.parquet"))
-    row_ids, held_back = rows["row_id"].to_numpy(), rows["held_back"].to_numpy(zero_copy_only=False)
-    return TrainSample(row_ids[~held_back], row_ids[held_back])
+def read_selection(results: StudyResults) -> RowSelection | None:
+    """Return the train rows that studies select, or None if no study selects rows and all train rows are used.
 
-
-def read_sample_curve(result: PublishedResult) -> SampleCurve | None:
-    """Return the learning curve that chose the train sample, or None if the dataset's YAML file has no `sample`."""
-    if result.summary.get("nothing_asked"):
-        return None
-    recorded = result.summary["sample_curve"]
-    right = tuple(tuple(each) for each in recorded["right"])
-    return SampleCurve(**{**recorded, "rows": tuple(recorded["rows"]), "right": right})
-
-
-def sampled_rows(raw: Examples, sample: TrainSample | None) -> Examples:
-    """Return the rows available to warm-up and filter: the train sample, and all rows of every split other than train.
-
-    Without a sample, return all rows.
+    If several studies select rows, only the rows that all of them select are used.
     """
-    if sample is None:
+    found: RowSelection | None = None
+    for result in results.values():
+        if not result.summary.get("nothing_asked"):
+            rows = pq.read_table(result.file(SELECTION_FILE))
+            row_ids, held_back = rows["row_id"].to_numpy(), rows["held_back"].to_numpy(zero_copy_only=False)
+            chosen, held = row_ids[~held_back], row_ids[held_back]
+            both = None if found is None else (np.intersect1d(found.rows, chosen), np.union1d(found.held_back, held))
+            found = RowSelection(*(both or (chosen, held)))
+    return found
+
+
+def selected_rows(raw: Examples, selection: RowSelection | None) -> Examples:
+    """Return the rows available to warm-up and filter: the selected train rows, and all rows of every other split.
+
+    Without a selection, return all rows.
+    """
+    if selection is None:
         return raw
     train = raw.table["split"].to_numpy(zero_copy_only=False) == "train"
-    return Examples(raw.table.filter(pa.array(~train | np.isin(raw.row_ids, sample.rows))), raw.label_names)
+    return Examples(raw.table.filter(pa.array(~train | np.isin(raw.row_ids, selection.rows))), raw.label_names)
 
 
 def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
@@ -239,14 +228,14 @@ def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
 
 
 def full_rows(
-    raw: Examples, warmup: PublishedResult, *, include_warmup: bool, sample: TrainSample | None = None
+    raw: Examples, warmup: PublishedResult, *, include_warmup: bool, selection: RowSelection | None = None
 ) -> Examples:
-    """Return the set `full`: all rows of every split, except warm-up rows and rows held back to choose `sample`.
+    """Return the set `full`: all rows of every split, except warm-up rows and rows held back to choose `selection`.
 
     With `include_warmup`, the warm-up rows are included, as in the set D of the AFLite paper.
     """
     rows = raw if include_warmup else without_rows(raw, read_warmup_rows(warmup))
-    return rows if sample is None else without_rows(rows, sample.held_back)
+    return rows if selection is None else without_rows(rows, selection.held_back)
 
 
 def read_control_sets(result: PublishedResult) -> list[ControlSet]:
@@ -260,13 +249,13 @@ def read_control_sets(result: PublishedResult) -> list[ControlSet]:
     return controls
 
 
-def read_forgettable_sets(result: PublishedResult) -> list[ForgettableSet]:
-    """Return the non-empty forgettable sets of every trained weak model."""
-    if not (result.path / FORGETTABLE_SETS_FILE).is_file():
+def read_row_sets(result: PublishedResult) -> list[RowSet]:
+    """Return the non-empty sets of train rows that a study drew."""
+    if not (result.path / ROW_SETS_FILE).is_file():
         return []
-    table = pq.read_table(result.file(FORGETTABLE_SETS_FILE))
+    table = pq.read_table(result.file(ROW_SETS_FILE))
     groups = by_keys(table, "weak_model", "name", "seed")
-    return [ForgettableSet(**key.as_py(), row_ids=rows["row_id"].to_numpy()) for key, rows in groups]
+    return [RowSet(**key.as_py(), row_ids=rows["row_id"].to_numpy()) for key, rows in groups]
 
 
 def by_keys(table: pa.Table, *columns: str) -> Iterator[tuple[pa.StructScalar, pa.Table]]:

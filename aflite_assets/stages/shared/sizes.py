@@ -12,7 +12,6 @@ from aflite_assets.errors import DataError, InvalidInputError
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import EvaluationRows, FilterSpec
 from aflite_assets.specs.models.settings import UntrainedSpec
-from aflite_assets.specs.sample import SampleSpec
 from aflite_assets.specs.warmup import WarmupSpec
 
 LARGEST_SAMPLE = 0.16
@@ -31,13 +30,6 @@ HELD_BACK, FEWEST_HELD_BACK, ENOUGH_HELD_BACK, MOST_HELD_BACK = 0.02, 100, 500, 
 With 500 rows, Wilson's interval around an accuracy of 80 % extends 3.5 points to each side; with 2,000 rows, 1.8.
 """
 MOST_HELD_BACK_SHARE = 0.05
-MOST_HELD_BACK_BY_SAMPLE = 10_000
-"""Largest number of held-back rows for `sample`.
-
-SNLI's test set, with which Mishra and Sachdeva (2020) chose their sample, has the same number of rows. Accuracies with
-their samples of 15,000 and 20,000 rows differ by 3 points. With 10,000 rows, Wilson's interval around 80 % extends 0.8
-points to each side.
-"""
 
 
 @dataclass(frozen=True)
@@ -72,31 +64,6 @@ def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
             f"{train_rows}; set `warmup.size` to a share such as 0.1, or to a number of rows"
         )
     return CurveSizes(enough, round(held_back))
-
-
-def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
-    """Return the sample sizes that `sample` tries, and the number of held-back rows.
-
-    The number of held-back rows is 5 % of the train rows, but at most 10,000. Sizes above the number of remaining rows
-    are left out.
-
-    Raises:
-        DataError: there are too few rows for two samples, or too few held-back rows for a useful accuracy.
-    """
-    held_back = round(min(MOST_HELD_BACK_SHARE * train_rows, MOST_HELD_BACK_BY_SAMPLE))
-    enough = tuple(size for size in sample.sizes if size <= train_rows - held_back)
-    if held_back < FEWEST_HELD_BACK:
-        raise DataError(
-            f"`sample` needs at least {FEWEST_HELD_BACK / MOST_HELD_BACK_SHARE:.0f} train rows, but the dataset has "
-            f"{train_rows}; leave out `sample`"
-        )
-    if len(enough) < 2:
-        raise DataError(
-            f"`sample.start` is {sample.start} and `sample.step` is {sample.step}, which needs "
-            f"{sample.start + sample.step} train rows, but only {train_rows - held_back} are left after {held_back} "
-            "rows are held back; lower both settings"
-        )
-    return CurveSizes(enough, held_back)
 
 
 def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int = 2) -> int:

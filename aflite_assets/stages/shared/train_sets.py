@@ -14,7 +14,7 @@ from aflite_assets.algorithm import FilterSettings
 from aflite_assets.analysis.train_sets import leaning_set
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.shared.published import ControlSet, ForgettableSet, by_keys, kept_rows
+from aflite_assets.stages.shared.published import ControlSet, by_keys, kept_rows
 
 if TYPE_CHECKING:
     from aflite_assets.algorithm.tally import Tally
@@ -205,16 +205,6 @@ def why_not_earlier(rows: pa.Table, size: int) -> str:
         f"the filter ended with {kept:,} train rows, so it never had {size:,} left; choose a larger number, or "
         "lower `filter.target_size` or `filter.threshold`"
     )
-
-
-def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[TrainSet]:
-    """Return two train sets per weak model for one evaluator seed: forgettable rows, and equally many random rows."""
-    names = {"forgettable": "forgettable", "random": "random_forgettable"}
-    return [
-        TrainSet(f"{names[each.name]}_{each.weak_model}", None, each.row_ids)
-        for each in sets
-        if each.name in names and each.seed in (seed, None)
-    ]
 
 
 def leaning_train_sets(result: PublishedResult) -> dict[int, list[TrainSet]]:

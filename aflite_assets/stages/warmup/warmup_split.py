@@ -3,7 +3,6 @@
 Before the draw, all models and sizes in the dataset's YAML file are checked.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -19,7 +18,6 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import (
@@ -34,9 +32,9 @@ from aflite_assets.specs.models.settings import (
 )
 from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.stages.shared.nested_samples import NestedSamples
-from aflite_assets.stages.shared.published import read_train_sample, sampled_rows, without_rows
-from aflite_assets.stages.shared.sizes import filter_settings, in_pool, sample_misfits, warmup_rows
-from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.shared.published import read_selection, selected_rows, without_rows
+from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows
+from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.findings import SPLIT_CHECKS
 from aflite_assets.stages.warmup.text_lengths import measure_text_lengths
 from aflite_assets.stages.warmup.warmup_size import CurveTraining, curve_facts, draw_samples
@@ -79,7 +77,7 @@ class WarmupSplitInputs(StageInputs):
     """Results of other stages that the stage `warmup_split` reads."""
 
     raw_dataset: PublishedResult
-    train_sample: PublishedResult
+    selection: SelectingResults
 
 
 def run(
@@ -90,11 +88,11 @@ def run(
     The draw is stratified by label and does not split groups.
 
     With `warmup.size: auto`, encoders are trained on samples of growing size, and one sample is chosen by the learning
-    curves. If the dataset's YAML file requests a sample of the train rows, only rows of this sample are drawn.
+    curves. If a study selects train rows, only selected rows are drawn.
     """
     raw = load_examples(inputs.raw_dataset.path)
-    sample = read_train_sample(inputs.train_sample)
-    sampled = sampled_rows(raw, sample)
+    selection = read_selection(inputs.selection)
+    sampled = selected_rows(raw, selection)
     drawn = draw_warmup(settings, sampled)
     facts: dict[str, object] = {}
     if drawn.samples is not None:
@@ -108,7 +106,7 @@ def run(
             context,
         )
         drawn, facts = _chosen(training, drawn.samples)
-    train_rows = inputs.raw_dataset.summary["rows"]["train"] if sample is None else len(sample.rows)
+    train_rows = inputs.raw_dataset.summary["rows"]["train"] if selection is None else len(selection.rows)
     pq.write_table(pa.table({"row_id": drawn.row_ids, "label": drawn.labels}), draft.path / "rows.parquet")
     context.progress.log(f"warm-up rows: {len(drawn.row_ids)} of {train_rows} train rows")
     counts = np.bincount(drawn.labels, minlength=len(raw.label_names)).tolist()
@@ -272,26 +270,4 @@ def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
         )
 
 
-def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse a chosen sample that does not fit the sizes of the warm-up or the filter.
-
-    Raises:
-        DataError: the message names the sample, why it is unsuitable, and the next larger sample that is suitable.
-    """
-    chosen = results["train_sample"].summary.get("rows")
-    if spec.sample is None or chosen is None:
-        return
-    facts = results["raw_dataset"].summary
-    problems = sample_misfits(spec, [chosen, *spec.sample.sizes], facts["rows"], classes=len(facts["label_names"]))
-    if chosen in problems:
-        larger = next((size for size in spec.sample.sizes if size > chosen and size not in problems), None)
-        instead = "" if larger is None else f", or set `sample.start` to {larger}"
-        raise DataError(
-            f"`train_sample` chose a sample of {chosen} rows, which does not fit other sizes in the dataset's YAML "
-            f"file: {problems[chosen].rstrip('.')}{instead}"
-        )
-
-
-WARMUP_SPLIT = Stage(
-    "warmup_split", "2", WarmupSplitSettings, WarmupSplitInputs, run, refuse_chosen_sample, SPLIT_CHECKS
-)
+WARMUP_SPLIT = Stage("warmup_split", "2", WarmupSplitSettings, WarmupSplitInputs, run, checks=SPLIT_CHECKS)

@@ -7,10 +7,11 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
-from aflite_assets.analysis.inputs.forgettables import SecondPhase
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.weak_models import SecondPhase
 from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.analysis.scores.accuracy import finished_rows
+from aflite_assets.studies.forgettables.analysis.records import Forgettables
 from tests.planted_comparisons import PHASES
 
 
@@ -24,14 +25,14 @@ def phases(data: BenchmarkData) -> list[Difference]:
 
 
 def test_the_control_is_the_phase_on_random_rows_of_the_same_model(forgotten: BenchmarkData) -> None:
-    forgettables = forgotten.forgettables
+    forgettables = Forgettables.of(forgotten)
     assert [forgettables.control_of(name) for name in PHASES] == ["net_random", None, "net_random", "net_random"]
     assert forgettables.starts == ("net",)
 
 
 def test_a_phase_on_cut_rows_is_compared_with_the_phase_on_as_many_of_the_other_model(forgotten: BenchmarkData) -> None:
     """EACL 2021, footnote 2: F(BoW) cut to the size of F(BERT) against F(BERT)."""
-    given = forgotten.forgettables
+    given = Forgettables.of(forgotten)
     named = {
         "net_random": SecondPhase("net", ("random rows of own",), "own", "random"),
         "net_loss_5": SecondPhase("net", ("forgettable rows of own",), "own", "forgettable"),
@@ -42,7 +43,7 @@ def test_a_phase_on_cut_rows_is_compared_with_the_phase_on_as_many_of_the_other_
     assert [changed.rival_of(name) for name in named] == [None, None, "net_loss_5"]
     found = {
         (one.evaluator, one.against_evaluator): one
-        for one in phases(replace(forgotten, forgettables=changed))
+        for one in phases(replace(forgotten, studies={"forgettable_sets": changed}))
         if one.whole and one.test_set == "hans"
     }
     gap = found["net_bow", "net_loss_5"]
@@ -67,8 +68,7 @@ def test_differences_to_random_rows_are_judged_and_those_to_the_start_are_not(fo
 
 
 def test_trainings_are_paired_by_seed(forgotten: BenchmarkData) -> None:
-    forgettables, hans = forgotten.forgettables, forgotten.test_sets[-1]
-    assert forgettables is not None
+    forgettables, hans = Forgettables.of(forgotten), forgotten.test_sets[-1]
     first, second = (finished_rows(forgettables.cells_of(name), hans) for name in ("net_bow", "net_random"))
     assert len(first) == len(second) == 3
     interval = paired_interval(first, second)
@@ -79,7 +79,7 @@ def test_trainings_are_paired_by_seed(forgotten: BenchmarkData) -> None:
     assert gain.counts_training
     left = {"net_bow": (0, 1), "net_random": (1, 2)}
     cells = tuple(one for one in forgettables.cells if one.seed in left.get(one.evaluator, (0, 1, 2)))
-    pair = phases(replace(forgotten, forgettables=replace(forgettables, cells=cells)))
+    pair = phases(replace(forgotten, studies={"forgettable_sets": replace(forgettables, cells=cells)}))
     assert not next(one for one in pair if one.whole and one.deciding).counts_training  # one seed in common
 
 

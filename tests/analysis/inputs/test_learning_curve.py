@@ -6,16 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.analysis.inputs.learning_curve import (
-    LearningCurve,
-    SampleCurve,
-    chosen_rows,
-    curve_flaw,
-    curve_points,
-    sample_points,
-)
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, chosen_rows, curve_flaw, curve_points
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.specs.sample import StopRule
+from aflite_assets.studies.sample.analysis.curve import SampleCurve, sample_flaw, sample_points
+from aflite_assets.studies.sample.specs.settings import StopRule
 
 SIZES = (40, 80, 160, 320, 640)
 
@@ -108,7 +102,7 @@ def _grown(stop: StopRule, *right: int, held_back: int = 10_000, repeats: int = 
 def test_the_printed_curve_gives_the_papers_sample(stop: StopRule) -> None:
     curve = _grown(stop, *PRINTED)
     assert curve.chosen == 20_000
-    assert curve_flaw(sample_points(curve)) is None
+    assert sample_flaw(sample_points(curve)) is None
     assert [_grown(stop, *PRINTED[:tried]).chosen for tried in (1, 2, 3, 4)] == [5_000, 10_000, 15_000, 20_000]
     # One sample that is no better ends the paper's growth, two end that of the elbow.
     assert curve.ended == (stop == "falls")
@@ -152,6 +146,6 @@ def test_flaws_of_curves() -> None:
     assert curve_flaw(curve_points([_curve("a", 430, 431, 432, 433, 434)])) is None  # the smallest size is enough
     assert curve_flaw(curve_points([_curve("a", 200, 260, 320, 380, 440)])) == "still rises"
     assert curve_flaw(curve_points([_curve("a", 160, 172, 168, 170, 181)])) == "no better than guessing"
-    assert curve_flaw(sample_points(_grown("falls", 5_000, 6_000))) == "still rises"
-    assert curve_flaw(sample_points(_grown("flat", 3_300, 3_320, 3_310))) == "no better than guessing"
-    assert curve_flaw(sample_points(_grown("flat", 6_000, 6_010, 6_005))) == "never rises"
+    assert sample_flaw(sample_points(_grown("falls", 5_000, 6_000))) == "still rises"
+    assert sample_flaw(sample_points(_grown("flat", 3_300, 3_320, 3_310))) == "no better than guessing"
+    assert sample_flaw(sample_points(_grown("flat", 6_000, 6_010, 6_005))) == "never rises"

@@ -72,7 +72,7 @@ def test_every_finished_training_is_there_once(made: str, request: pytest.Fixtur
     assert table.schema.equals(PREDICTIONS)
     keys = [tuple(row.values()) for row in table.drop_columns("correct").to_pylist()]
     assert len(set(keys)) == len(keys)
-    cells = (*data.cells, *data.forgettables.cells)
+    cells = (*data.cells, *data.second_phases.cells)
     done = {(one.evaluator, one.train_set, one.representation, one.seed) for one in cells if one.status == "done"}
     assert {(one[0], one[2], one[1], one[3]) for one in keys} == done
 

@@ -11,10 +11,11 @@ from aflite_assets.assets.steps import attempts
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages.pipeline import run_stage
+from aflite_assets.studies.sample.assets.assets import train_sample
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 from tests.planted_reviews import planted_reviews
 
-BEFORE = [data.raw_dataset, data.train_sample]
+BEFORE = [data.raw_dataset, train_sample]
 
 
 @pytest.fixture

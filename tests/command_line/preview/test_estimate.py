@@ -15,7 +15,7 @@ from aflite_assets.command_line.preview.check_text import estimate_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine, estimate_cost
 from aflite_assets.command_line.preview.known_sizes import last_seconds
-from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.preview.planned import RunPlan
 from aflite_assets.command_line.preview.timing import ClassicalSpeed, Speeds
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult

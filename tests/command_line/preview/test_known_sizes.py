@@ -9,7 +9,7 @@ from aflite_assets.command_line.preview.check_text import estimate_section, plan
 from aflite_assets.command_line.preview.data_preview import DataPreview, preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine
 from aflite_assets.command_line.preview.known_sizes import known_kept
-from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.preview.planned import RunPlan
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec

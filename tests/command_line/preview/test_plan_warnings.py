@@ -9,7 +9,7 @@ from aflite_assets.command_line.preview.check_text import plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.plan_warnings import (
     rates_section,
-    sample_section,
+    study_section,
     train_sets_section,
     yaml_number,
 )
@@ -60,7 +60,7 @@ def _samples(start: int = 100, **filtering: Any) -> list[str]:
     sample = {"start": start, "step": 100, "most": 600, "model": {"kind": "linear"}}
     spec = parse_spec({**PAIRS, "sample": sample, "filter": {"n_partitions": 4, **filtering}})
     data = preview_data(spec)
-    return list(sample_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data))))
+    return list(study_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data))))
 
 
 def test_samples_that_the_filter_does_not_fit_are_named() -> None:
@@ -92,7 +92,7 @@ def test_train_sets_of_sizes_that_the_filter_never_has_are_named() -> None:
 def test_without_a_sample_there_is_nothing_to_fit() -> None:
     spec = parse_spec(PAIRS)
     data = preview_data(spec)
-    assert list(sample_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data)))) == []
+    assert list(study_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data)))) == []
 
 
 def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
@@ -102,7 +102,7 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
     spec = parse_spec(content)
     data = preview_data(spec)
     plan = preview_plan(spec, data, preview_challenges(spec, data))
-    (said,) = sample_section(spec, data, plan)
+    (said,) = study_section(spec, data, plan)
     assert said.startswith(
         "warning: if train_sample chooses 100 or 600 rows, the run fails after the training runs on the samples"
     )
@@ -127,7 +127,7 @@ def test_samples_beyond_the_rows_are_named() -> None:
     sample = {"start": 500, "step": 500, "most": 5000, "model": {"kind": "linear"}}
     spec = parse_spec({**PAIRS, "sample": sample, "filter": {"n_partitions": 4, "target_size": 0.5}})
     data = preview_data(spec)
-    (said,) = sample_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data)))
+    (said,) = study_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data)))
     assert said == (
         "warning: sample.most is 5,000, but without the held-back rows, 1,900 train rows remain; the largest sample "
         "is 1,500"

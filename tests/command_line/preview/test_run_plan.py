@@ -8,15 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aflite_assets.algorithm import FilterSettings, StopReason, filter_dataset
-from aflite_assets.command_line.preview.run_plan import (
-    PlannedTrainSet,
-    RunPlan,
-    fits,
-    most_iterations,
-    plan_run,
-    pool_in_iteration,
-    scored_rows,
-)
+from aflite_assets.command_line.preview.planned import PlannedTrainSet, RunPlan
+from aflite_assets.command_line.preview.run_plan import fits, most_iterations, plan_run, pool_in_iteration, scored_rows
 from aflite_assets.errors import DataError
 from aflite_assets.specs.models.settings import LinearModelSpec, TrainingSpec
 from aflite_assets.specs.registry import parse_spec
@@ -156,22 +149,22 @@ def _forgetting(shares: dict[str, dict[str, float]] | None = None, **changes: An
         {"train": 1200, "test": 300},
         challenge_rows={},
         warmup_rows=200,
-        forgettable_shares=shares,
+        drawn_shares=shares,
     )
 
 
 def test_weak_models_are_planned_with_a_fifth_of_full_until_a_result_says_more() -> None:
     bow, own = _forgetting().weak_models.values()
-    assert (bow.trainings, bow.evaluator, bow.assumed, bow.taken) == (2, None, True, 200)
+    assert (bow.trainings, bow.evaluator, bool(bow.assumption), bow.taken) == (2, None, True, 200)
     assert bow.set_rows == {
         "forgettable": 200, "random": 200, "never_learnt": 200, "highest_loss": 200, "highest_loss_10": 100,
     }  # fmt: skip
-    assert (own.trainings, own.evaluator, own.assumed) == (0, "net", True)
+    assert (own.trainings, own.evaluator, bool(own.assumption)) == (0, "net", True)
     known, own = _forgetting({"bow": {"forgettable": 0.07, "random": 0.07}}).weak_models.values()
-    assert (known.assumed, known.taken, known.set_rows["random"], known.set_rows["highest_loss_10"]) == (
+    assert (bool(known.assumption), known.taken, known.set_rows["random"], known.set_rows["highest_loss_10"]) == (
         False, 70, 70, 100,
     )  # fmt: skip
-    assert own.assumed
+    assert own.assumption
     assert _forgetting(full_includes_warmup=True).weak_models["bow"].taken == 240
 
 

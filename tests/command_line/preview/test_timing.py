@@ -10,7 +10,8 @@ import pytest
 
 from aflite_assets.algorithm import FilterSettings, score_rows
 from aflite_assets.command_line.preview import timing
-from aflite_assets.command_line.preview.run_plan import RunPlan, plan_run
+from aflite_assets.command_line.preview.planned import RunPlan
+from aflite_assets.command_line.preview.run_plan import plan_run
 from aflite_assets.command_line.preview.timing import (
     ClassicalSpeed,
     Speeds,

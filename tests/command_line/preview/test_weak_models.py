@@ -10,14 +10,14 @@ import pytest
 from aflite_assets.command_line.preview import timing
 from aflite_assets.command_line.preview.data_preview import DataPreview, preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.estimate import CostEstimate, estimate_cost
-from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.preview.planned import RunPlan
 from aflite_assets.command_line.preview.timing import NeuralSpeed, Speeds
-from aflite_assets.command_line.preview.weak_models import plan_weak_models
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.studies.forgettables.command_line.preview import plan_weak_models
 
 CPU = DeviceSettings("cpu")
 BAG = {"kind": "siamese_bag", "vector_width": 8, "projection": 8, "hidden": 8, "epochs": 2}
@@ -146,14 +146,14 @@ def test_a_later_check_has_the_number_of_forgettable_rows(data: DataPreview, mad
     plan = _plan(SPEC, data, store)
     for name, weak_model in plan.weak_models.items():
         facts = results["forgettable_sets"].result.summary["models"][name]
-        assert not weak_model.assumed
+        assert not weak_model.assumption
         assert weak_model.taken == facts["taken"] > 0
         assert weak_model.set_rows["never_learnt"] == facts["never_learnt"]
     assert {cell["train_set"]: cell["train_rows"] for cell in _cells(results)} == {
         train_set.name: train_set.rows for train_set in plan.train_sets
     }
     empty = _plan(SPEC, data, ResultStore(store.root / "none"))
-    assert all(weak_model.assumed for weak_model in empty.weak_models.values())
+    assert all(weak_model.assumption for weak_model in empty.weak_models.values())
 
 
 def test_a_batch_that_depends_on_the_rows_is_that_of_the_whole_train_split(

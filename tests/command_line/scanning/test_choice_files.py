@@ -131,7 +131,7 @@ def test_values_of_a_column_of_pairs_are_scored_separately_if_it_is_named(tmp_pa
 
 def test_a_filter_file_balances_by_the_odd_one_out_if_it_is_named(tmp_path: Path, scan: Scan) -> None:
     rng = np.random.default_rng(0)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for number in range(160):
         shared = rng.choice(WORDS, 4)
         wrong = [" ".join([*shared, *rng.choice(WORDS, 3)]) for _ in range(3)]

@@ -1,3 +1,4 @@
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -106,3 +107,10 @@ def test_feature_files_have_rows_alone(tmp_path: Path) -> None:
     places = source_places(FeatureSource.model_validate({"format": "features", "splits": {"train": files}}))["train"]
     assert places["file"].to_pylist() == [str(tmp_path / "x.npy")] * 3
     assert (places["file_row"].to_pylist(), places["line"].null_count) == ([0, 1, 2], 3)
+
+
+def test_an_error_in_a_row_survives_the_way_from_a_child_process() -> None:
+    sent = BadRowError("row 3 is bad", place="split 'train'", row=2)
+    sent.may_pass = True
+    found = pickle.loads(pickle.dumps(sent))
+    assert (str(found), found.place, found.row, found.may_pass) == ("row 3 is bad", "split 'train'", 2, True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aflite_assets.data.raw_table import annotators
 from aflite_assets.data.raw_table.annotators import LabelReader, labels_from_columns, labels_from_files
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import AnnotationsSpec
+from aflite_assets.specs.core import AnnotationsSpec
 
 CLASSES = {"yes": 0, "no": 1, "1": 0, "2": 1}
 READER = LabelReader(CLASSES, ("-", 9))

@@ -14,7 +14,7 @@ from aflite_assets.data.raw_table.storage import load_examples, save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, group_numbers, hold_out, implied_columns
 from aflite_assets.errors import DataError
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import AnnotationsSpec
+from aflite_assets.specs.core import AnnotationsSpec
 from aflite_assets.specs.sources import SourceSpec
 
 Build = Callable[..., RawTable]

@@ -6,7 +6,7 @@ import pyarrow.csv
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.evidence.minorities import (
+from aflite_assets.studies.forgettables.diagnostics.minorities import (
     MOST_VALUES,
     RowMeasures,
     attribute_shares,
@@ -14,7 +14,7 @@ from aflite_assets.diagnostics.evidence.minorities import (
     measure_rows,
     words,
 )
-from aflite_assets.specs.forgettables import NEGATION_WORDS
+from aflite_assets.studies.forgettables.specs.settings import NEGATION_WORDS
 
 
 def _pairs(pairs: list[tuple[str, str]], labels: list[int] | None = None, **attributes: list[str]) -> Examples:

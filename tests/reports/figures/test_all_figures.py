@@ -16,7 +16,7 @@ from PIL import Image
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.filtering import CLASS_SHARES, ITERATIONS, bin_edges
 from aflite_assets.analysis.inputs.cues import class_similarities
-from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve, curve_points, sample_points
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, curve_points
 from aflite_assets.analysis.inputs.records import BenchmarkData, ScoreBin
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
@@ -33,6 +33,8 @@ from aflite_assets.reports.figures.drawing import (
 )
 from aflite_assets.reports.figures.example_rows import thumbnail_uri
 from aflite_assets.reports.figures.representation_figures import lowest_similarity, means_text
+from aflite_assets.studies.sample.analysis.curve import SampleCurve, sample_points
+from aflite_assets.studies.sample.reports.figures import sample_picture
 from tests.page_details import details_of
 from tests.planted_reports import rendered_page, report_document, report_inputs
 
@@ -248,6 +250,6 @@ def test_the_picture_of_the_warm_up_draws_every_curve() -> None:
 
 def test_the_picture_of_a_sample_draws_its_curve() -> None:
     points = sample_points(SampleCurve((5_000, 10_000, 15_000), ((3_677,), (7_745,), (7_700,)), 10_000, 3_333, "flat"))
-    picture = figures_filtering.sample_picture(points)
+    picture = sample_picture(points)
     assert picture.alt.endswith("with the 10,000 chosen")
     assert has_colour(pixels(picture.png), BLUE)

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from aflite_assets.analysis.analysis import Analysis, analyse
-from aflite_assets.analysis.inputs.forgettables import SecondPhase
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.weak_models import SecondPhase
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import MAX_BYTES, Picture
-from aflite_assets.reports.figures.forgetting_figures import forgettable_pictures
+from aflite_assets.studies.forgettables.reports.figures import forgettable_pictures
 
 PRINTED = {
     "bert_base": (84.4, 62.9),

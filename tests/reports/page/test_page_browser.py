@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from aflite_assets.analysis.inputs.forgettables import SecondPhase
-from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable, Forgettables
+from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
+from aflite_assets.analysis.inputs.weak_models import SecondPhase
 from aflite_assets.data.examples import Examples
+from aflite_assets.studies.forgettables.analysis.records import Forgettables
 from tests.planted_reports import rendered_page
 from tests.undrawn import undrawn_page
 
@@ -192,7 +193,7 @@ def test_long_names_of_rows_break_and_lie_on_no_number(open_page: Open, planted:
     phases = {f"net_{number}": SecondPhase("net", (name,), "bow", "forgettable") for number in range(2)}
     full = next(one for one in planted.cells if one.train_set == "full")
     cells = tuple(replace(full, evaluator=one) for one in ("net", *phases))
-    data = replace(planted, forgettables=Forgettables({}, {}, (), pa.table({}), phases, cells))
+    data = replace(planted, studies={"forgettable_sets": Forgettables(phases=phases, cells=cells)})
     page = open_page(undrawn_page(data), viewport={"width": 1280, "height": 900})
     open_section(page, "second-phase")
     table = page.locator("[aria-labelledby=second-phase] table").first

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
-from aflite_assets.analysis.inputs.records import NO_FORGETTABLES, BenchmarkData, DataMap
+from aflite_assets.analysis.inputs.records import BenchmarkData, DataMap
 from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.analysis.rows.table import (
     INFORMATION,
@@ -138,7 +138,7 @@ def test_rows_say_how_weak_models_learnt_them(with_weak_models: BenchmarkData) -
     assert by_id[8]["learnt"] == [[0, 0, 3, [0, 1]], [0, 3, 3, []]]
     assert by_id[7]["learnt"] == [[0, 3, 3, []], [0, 3, 3, []]]
     assert "learnt" not in by_id[1000]
-    assert read(replace(with_weak_models, forgettables=NO_FORGETTABLES))["trainings"] == []
+    assert read(replace(with_weak_models, studies={}))["trainings"] == []
 
 
 def test_words_that_mark_removed_rows_stand_by_themselves(with_rows: BenchmarkData) -> None:

@@ -9,16 +9,16 @@ import pytest
 
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.falls import falls
-from aflite_assets.analysis.inputs.learning_curve import SampleCurve
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.sentences.comparisons import (
     adversary_sentences,
     fall_sentence,
     of_kind,
-    sample_cost_sentences,
 )
 from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.wording import bounds_text
+from aflite_assets.studies.sample.analysis.curve import SampleCurve
+from aflite_assets.studies.sample.reports.sentences import sample_cost_sentences
 from tests.planted_reports import done_cell
 
 
@@ -125,7 +125,7 @@ def sampled(planted: BenchmarkData) -> BenchmarkData:
         for name, share in SHARES.items()
         for seed in range(3)
     )
-    return replace(planted, cells=cells, sample_curve=CURVE)
+    return replace(planted, cells=cells, studies={"train_sample": CURVE})
 
 
 def test_all_rows_are_said_to_be_better_where_they_surely_are(sampled: BenchmarkData) -> None:
@@ -163,4 +163,4 @@ def test_where_the_sample_is_better_that_is_said_too(sampled: BenchmarkData) -> 
 
 
 def test_nothing_is_said_without_a_sample(sampled: BenchmarkData) -> None:
-    assert list(sample_cost_sentences(analyse(replace(sampled, sample_curve=None)))) == []
+    assert list(sample_cost_sentences(analyse(replace(sampled, studies={})))) == []

@@ -7,6 +7,8 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData, RankingOverlap
 from aflite_assets.reports.sentences import comparisons
+from aflite_assets.studies.forgettables.analysis.records import Forgettables
+from aflite_assets.studies.forgettables.reports import lines
 from tests.planted_comparisons import KEPT_BY, OTHER, PAIR, PHASES, ranked_cells
 
 
@@ -19,7 +21,7 @@ def ranking_sentences(data: BenchmarkData) -> tuple[str, ...]:
 
 
 def second_phase_line(data: BenchmarkData) -> str | None:
-    return comparisons.second_phase_line(analyse(data))
+    return lines.second_phase_line(analyse(data))
 
 
 def test_a_line_counts_in_how_many_comparisons_each_ranking_is_better(
@@ -72,7 +74,7 @@ def test_a_line_says_by_how_much_second_phases_differ(planted: BenchmarkData, fo
 
 
 def test_where_no_second_phase_differs_the_line_says_so(forgotten: BenchmarkData) -> None:
-    forgettables = forgotten.forgettables
+    forgettables = Forgettables.of(forgotten)
     same = tuple(
         replace(cell, evaluator=name)
         for cell in forgettables.cells
@@ -80,7 +82,7 @@ def test_where_no_second_phase_differs_the_line_says_so(forgotten: BenchmarkData
         for name in ("net", "net_bow", "net_random")
     )
     phases = {name: PHASES[name] for name in ("net_bow", "net_random")}
-    nothing = replace(forgotten, forgettables=replace(forgettables, cells=same, phases=phases))
+    nothing = replace(forgotten, studies={"forgettable_sets": replace(forgettables, cells=same, phases=phases)})
     assert second_phase_line(nothing) == (
         "No difference was found between second phases on forgettable rows and on the same number of random rows."
     )

@@ -7,9 +7,10 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.figures.forgetting_figures import forgettable_pictures
 from aflite_assets.reports.tables.all_tables import declared
-from aflite_assets.reports.tables.forgetting_tables import (
+from aflite_assets.studies.forgettables.analysis.records import Forgettables
+from aflite_assets.studies.forgettables.reports.figures import forgettable_pictures
+from aflite_assets.studies.forgettables.reports.tables import (
     AGREEMENT_TABLE,
     ALONE,
     BY_OVERLAP,
@@ -89,9 +90,9 @@ def test_overlap_stands_by_class(forgotten: BenchmarkData) -> None:
 
 
 def test_a_model_that_only_starts_has_a_table_and_no_differences(forgotten: BenchmarkData) -> None:
-    forgettables = forgotten.forgettables
+    forgettables = Forgettables.of(forgotten)
     cells = tuple(cell for cell in forgettables.cells if cell.evaluator == "net")
-    data = replace(forgotten, forgettables=replace(forgettables, cells=cells, thresholds=()))
+    data = replace(forgotten, studies={"forgettable_sets": replace(forgettables, cells=cells, thresholds=())})
     analysis = analyse(data)
     assert {one.difference for one in analysis.of(DIFFERENCES) if one.comparison == "second phase"} == {None}
     (table,) = TWO_PHASE_DIFFERENCES.tables(analysis)

@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import ClassNames, ClassValues, DatasetSpec
+from aflite_assets.specs.core import ClassNames, ClassValues
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import Count, FilterSpec
 from aflite_assets.specs.models.settings import LinearModelSpec, RbfSvmSpec
 from aflite_assets.specs.sources import HubSource, LabelledFolder, TableSource

@@ -2,7 +2,7 @@ from typing import Any, Literal
 
 import pytest
 
-from aflite_assets.specs.dataset import ClassNames
+from aflite_assets.specs.core import ClassNames
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.models.kinds import EvaluatorSpec
 from aflite_assets.specs.models.settings import Name

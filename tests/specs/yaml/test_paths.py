@@ -129,10 +129,12 @@ def test_vectors_of_models_are_made_absolute_wherever_a_model_stands() -> None:
         "evaluators": {"b": model},
         "distance_encoder": model,
         "forgettables": {"bow": {"model": model, "seeds": [0]}, "own": {"evaluator": "b"}, "learnt": {"model": None}},
+        "sample": {"most": 9, "model": model},
     }
     assert absolute_paths(content, FOLDER) == {
         "representations": {"a": changed},
         "evaluators": {"b": changed},
         "distance_encoder": changed,
         "forgettables": {"bow": {"model": changed, "seeds": [0]}, "own": {"evaluator": "b"}, "learnt": {"model": None}},
+        "sample": {"most": 9, "model": changed},
     }

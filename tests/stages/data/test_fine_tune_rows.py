@@ -9,7 +9,7 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.core import ChallengeSpec
 from aflite_assets.stages.data.fine_tune_rows import build_fine_tune, in_dataset_classes, without_test_rows
 
 NLI = ("entailment", "neutral", "contradiction")

@@ -16,7 +16,6 @@ from aflite_assets.command_line.preview import timing
 from aflite_assets.command_line.preview.check_text import plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.estimate import estimate_cost
-from aflite_assets.command_line.preview.trainings import SAMPLE_NOTE
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError, ModelError
@@ -25,18 +24,18 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.specs.sample import SampleSpec
-from aflite_assets.stages.data.train_sample import draw_sample
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
 from aflite_assets.stages.shared.published import (
-    TrainSample,
+    RowSelection,
     read_control_sets,
-    read_sample_curve,
-    read_train_sample,
+    read_selection,
     read_warmup_rows,
-    sampled_rows,
+    selected_rows,
 )
 from aflite_assets.stages.stage import Progress
+from aflite_assets.studies.sample.command_line.preview import SAMPLE_NOTE
+from aflite_assets.studies.sample.specs.settings import SampleSettings, SampleSpec
+from aflite_assets.studies.sample.stages.train_sample import draw_sample, read_sample_curve
 from tests.forked import forking_context
 from tests.small_datasets import template_pairs
 
@@ -75,7 +74,7 @@ def _points(result: PublishedResult) -> dict[str, str]:
 
 
 def _settings(**changes: Any) -> SampleSpec:
-    sample = _spec(sample=SAMPLE | changes).sample
+    sample = SampleSettings.of(_spec(sample=SAMPLE | changes)).sample
     assert sample is not None
     return sample
 
@@ -171,7 +170,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[ResultStore, Publish
 
 def test_the_sample_is_the_one_that_the_curve_chose(made: tuple[ResultStore, PublishedResult, list[str]]) -> None:
     store, result, logged = made
-    curve, sample = read_sample_curve(result), read_train_sample(result)
+    curve, sample = read_sample_curve(result), read_selection({"train_sample": result})
     assert curve is not None
     assert sample is not None
     train = load_examples(store.current("raw_dataset", "templates").path).in_split("train")
@@ -207,16 +206,16 @@ def test_without_a_sample_nothing_is_made_and_all_rows_pass(store: ResultStore) 
     assert result.summary == {"nothing_asked": True}
     assert result.manifest["files"] == {}
     assert logged == []
-    assert (read_train_sample(result), read_sample_curve(result)) == (None, None)
+    assert (read_selection({"train_sample": result}), read_sample_curve(result)) == (None, None)
     raw = load_examples(store.current("raw_dataset", "templates").path)
-    assert sampled_rows(raw, None) is raw
+    assert selected_rows(raw, None) is raw
 
 
 def test_sampled_rows_are_those_of_train_and_all_others() -> None:
     raw = Examples(
         pa.table({"row_id": [0, 1, 2, 3, 4], "split": ["train", "train", "test", "train", "test"]}), ("a", "b")
     )
-    assert sampled_rows(raw, TrainSample(np.array([1]), np.array([3]))).row_ids.tolist() == [1, 2, 4]
+    assert selected_rows(raw, RowSelection(np.array([1]), np.array([3]))).row_ids.tolist() == [1, 2, 4]
 
 
 def test_a_stage_that_is_asked_nothing_is_made_on_the_way(store: ResultStore) -> None:
@@ -349,7 +348,7 @@ def walk(made: tuple[ResultStore, PublishedResult, list[str]]) -> dict[str, Publ
 
 
 def test_what_follows_takes_the_sample(walk: dict[str, PublishedResult]) -> None:
-    sample, warmup = read_train_sample(walk["train_sample"]), read_warmup_rows(walk["warmup_split"])
+    sample, warmup = read_selection({"train_sample": walk["train_sample"]}), read_warmup_rows(walk["warmup_split"])
     assert sample is not None
     assert set(warmup) < set(sample.rows)
     assert (len(warmup), walk["warmup_split"].summary["share"]) == (round(0.2 * len(sample.rows)), pytest.approx(0.2))
@@ -371,7 +370,7 @@ def test_what_follows_takes_the_sample(walk: dict[str, PublishedResult]) -> None
 def test_full_is_all_train_rows_that_were_not_spent(
     made: tuple[ResultStore, PublishedResult, list[str]], walk: dict[str, PublishedResult]
 ) -> None:
-    sample, warmup = read_train_sample(walk["train_sample"]), read_warmup_rows(walk["warmup_split"])
+    sample, warmup = read_selection({"train_sample": walk["train_sample"]}), read_warmup_rows(walk["warmup_split"])
     assert sample is not None
     cells = pq.read_table(walk["evaluator_models"].file("cells.parquet")).to_pylist()
     rows = {cell["train_set"]: cell["train_rows"] for cell in cells}
@@ -385,7 +384,7 @@ def test_full_is_all_train_rows_that_were_not_spent(
 
 
 def test_the_published_folder_says_which_rows_were_not_sampled(walk: dict[str, PublishedResult]) -> None:
-    sample = read_train_sample(walk["train_sample"])
+    sample = read_selection({"train_sample": walk["train_sample"]})
     assert sample is not None
     folder = walk["published_dataset"].path
     train = pq.read_table(folder / "data" / "full_tagged" / "train.parquet")

@@ -13,8 +13,9 @@ import pytest
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import ResultStore
+from aflite_assets.specs.models.fine_tuning import FineTunedSpec
 from aflite_assets.specs.models.kinds import EvaluatorSpec
-from aflite_assets.specs.models.settings import FineTunedSpec, SmallTransformerSpec
+from aflite_assets.specs.models.settings import SmallTransformerSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
 from aflite_assets.stages.evaluation.evaluator_checks import (

@@ -10,12 +10,12 @@ import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.results import ResultStore
-from aflite_assets.specs.forgettables import ForgettablesSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.forgettable_sets import cut_rows, random_rows
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.evaluator_roles import second_phases
-from aflite_assets.stages.shared.published import read_forgettable_sets
+from aflite_assets.stages.shared.published import read_row_sets
+from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings, ForgettablesSpec
+from aflite_assets.studies.forgettables.stages.forgettable_sets import cut_rows, random_rows
 
 BAG = {"kind": "siamese_bag"}
 
@@ -48,7 +48,8 @@ def test_the_papers_preset_draws_them_of_any_class() -> None:
         "evaluators": {"linear": {"kind": "linear"}},
         "forgettables": {"bow": {"model": BAG}, "own": {"model": BAG, "random_rows": "by_class"}},
     }
-    ours, paper = (parse_spec(content | {"filter": settings}).forgettables for settings in ({}, {"preset": "paper"}))
+    specs = (parse_spec(content | {"filter": settings}) for settings in ({}, {"preset": "paper"}))
+    ours, paper = (ForgettablesSettings.of(spec).forgettables for spec in specs)
     assert [one.random_rows for one in ours.values()] == ["by_class", "by_class"]
     assert [one.random_rows for one in paper.values()] == ["any_class", "by_class"]
 
@@ -103,9 +104,7 @@ def test_a_second_phase_trains_on_rows_cut_to_another_models_number(tmp_path: Pa
         name for name in STAGES if name not in ("published_dataset", "bias_evidence", "analysis", "benchmark_report")
     ]
     results = {name: run_stage(name, spec, store=store).result for name in needed}
-    sets = {
-        (one.weak_model, one.name, one.seed): one.row_ids for one in read_forgettable_sets(results["forgettable_sets"])
-    }
+    sets = {(one.weak_model, one.name, one.seed): one.row_ids for one in read_row_sets(results["forgettable_sets"])}
     strong, bow = (set(sets[name, "forgettable", None].tolist()) for name in ("strong", "bow"))
     cut = [set(sets["bow", "forgettable_as_many_as_strong", seed].tolist()) for seed in (0, 1)]
     assert 0 < len(strong) < len(bow)

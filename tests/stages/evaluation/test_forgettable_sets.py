@@ -24,14 +24,16 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
-from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models.settings import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.analysis.special_sets import read_forgettables
-from aflite_assets.stages.evaluation.forgettable_sets import CountedRows, WeakTraining, count_rows, minorities_table
+from aflite_assets.stages.evaluation.analysis.stage import AnalysisSettings
+from aflite_assets.stages.evaluation.analysis.studied import StudyContext
 from aflite_assets.stages.pipeline import STAGES, run_stage
-from aflite_assets.stages.shared.published import ForgettableSet, read_forgettable_sets
+from aflite_assets.stages.shared.published import RowSet, read_row_sets
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
+from aflite_assets.studies.forgettables.specs.settings import MinoritiesSpec
+from aflite_assets.studies.forgettables.stages import forgettable_sets as stage
+from aflite_assets.studies.forgettables.stages.analysis import read_forgettables
 
 CPU = DeviceSettings(device="cpu")
 BAG = SiameseBagSpec(kind="siamese_bag", epochs=5, batch_size=4)
@@ -126,14 +128,14 @@ def test_the_trainer_records_what_a_model_was_scripted_to_forget(tmp_path: Path,
     assert (counted.row_ids - 10)[counted.forgetting.forgettable].tolist() == [1, 2, 6, 7]
 
 
-def _counted(folder: Path, dynamics: pa.Table, full: Examples, *, balance: bool = False) -> CountedRows:
+def _counted(folder: Path, dynamics: pa.Table, full: Examples, *, balance: bool = False) -> stage.CountedRows:
     def write(draft: Draft) -> Mapping[str, Any]:
         pq.write_table(dynamics, draft.path / "dynamics.parquet")
         return {}
 
     key = ResultKey("1", {"balance": balance}, {})
     part = ResultStore(folder).get_or_create_part("forgettable_sets", "tiny", key, write).result
-    return count_rows(WeakTraining("bow", None, BAG, 0), part, full, balance=balance, seed=3)
+    return stage.count_rows(stage.WeakTraining("bow", None, BAG, 0), part, full, balance=balance, seed=3)
 
 
 def _dynamics(row_ids: np.ndarray) -> pa.Table:
@@ -233,11 +235,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[ResultStore, dict[st
 Made = tuple[ResultStore, dict[str, PublishedResult], list[str]]
 
 
-def _set(result: PublishedResult, weak_model: str, name: str, seed: int | None = None) -> ForgettableSet:
+def _set(result: PublishedResult, weak_model: str, name: str, seed: int | None = None) -> RowSet:
     (chosen,) = (
-        each
-        for each in read_forgettable_sets(result)
-        if (each.weak_model, each.name, each.seed) == (weak_model, name, seed)
+        each for each in read_row_sets(result) if (each.weak_model, each.name, each.seed) == (weak_model, name, seed)
     )
     return chosen
 
@@ -272,12 +272,13 @@ def test_sets_have_the_sizes_that_the_settings_ask_for(made: Made) -> None:
 def test_the_report_reads_how_each_row_was_learnt(made: Made) -> None:
     _, results, _ = made
     result, raw = results["forgettable_sets"], load_examples(results["raw_dataset"].path)
-    found = read_forgettables(result, results["evaluator_models"], (), {}, (), raw, None)
+    settings = AnalysisSettings.of(parse_spec({**SMALL, "minorities": None}))
+    found = read_forgettables(result, StudyContext(settings, results["evaluator_models"], (), {}, (), raw))
     assert [(one.weak_model, one.seed) for one in found.learnt] == [("bow", 0), ("own", 0)]
     ids = raw.in_split("train").row_ids
     for one in found.learnt:
-        lines = {line["row_id"]: line for line in pq.read_table(result.file("rows.parquet")).to_pylist()
-                 if line["weak_model"] == one.weak_model}  # fmt: skip
+        table = pq.read_table(result.file("rows.parquet")).filter(pc.field("weak_model") == one.weak_model)
+        lines = {line["row_id"]: line for line in table.to_pylist()}
         counted = {row["row_id"]: row for row in one.counts.to_pylist()}
         assert set(counted) == set(lines) <= set(ids.tolist())
         assert one.sets is not None
@@ -312,12 +313,11 @@ def test_minorities_are_measured_in_every_set(made: Made) -> None:
 
 
 def test_a_class_that_the_dataset_lacks_is_refused(made: Made) -> None:
-    _, results, _ = made
-    full = load_examples(results["raw_dataset"].path)
+    full = load_examples(made[1]["raw_dataset"].path)
     with pytest.raises(
         DataError, match=r"`minorities.positive` is 'yes', which is not a class of the dataset; name one of \["
     ):
-        minorities_table(full, [], MinoritiesSpec(positive="yes", negative="contradiction"))
+        stage.minorities_table(full, [], MinoritiesSpec(positive="yes", negative="contradiction"))
 
 
 def test_balanced_sets_have_as_many_rows_of_each_class(made: Made) -> None:
@@ -390,7 +390,7 @@ def test_without_forgettables_the_result_is_empty(tmp_path: Path) -> None:
     _run(content, ResultStore(tmp_path), until="warmup_split")
     result = run_stage("forgettable_sets", parse_spec(content), store=ResultStore(tmp_path)).result
     assert result.summary == {"nothing_asked": True}
-    assert read_forgettable_sets(result) == []
+    assert read_row_sets(result) == []
 
 
 def _planted(share: float = 0.6) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 
 from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.data.examples import Examples
-from aflite_assets.stages.evaluation.quality_evidence import quality_tables
+from aflite_assets.studies.sample.stages.evidence import quality_tables
 
 ROWS, OWN = 300, 60
 

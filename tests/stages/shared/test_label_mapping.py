@@ -7,7 +7,7 @@ import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.core import ChallengeSpec
 from aflite_assets.stages.shared.label_mapping import class_map, is_identity, label_mapping
 
 NLI = ("entailment", "neutral", "contradiction")

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from aflite_assets.specs.models.fine_tuning import FineTunedSpec, FineTuneStage
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import (
     EarlyStoppingSpec,
-    FineTunedSpec,
-    FineTuneStage,
     IdentityEncoderSpec,
     ImageModelSpec,
     LinearModelSpec,

@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 
-from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
+from aflite_assets.analysis.inputs.weak_models import WeakModelFacts
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.shared.weak_model_findings import CHECKS, check_weak_models, findings
+from aflite_assets.studies.forgettables.stages.weak_model_findings import CHECKS, check_weak_models, findings
 
 FACTS: dict[str, Any] = {
     "rows": 1_000, "forgettable": 200, "taken": 150, "never_learnt": 20, "events": {}, "largest_class": 0.5,

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
-from aflite_assets.stages.shared.weak_model_findings import findings
+from aflite_assets.analysis.inputs.weak_models import WeakModelFacts
+from aflite_assets.studies.forgettables.stages.weak_model_findings import findings
 
 Margins = dict[str, dict[str, float]]
 

@@ -12,8 +12,7 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.dataset import ChallengeSpec, Seed
-from aflite_assets.specs.forgettables import MinoritiesSpec
+from aflite_assets.specs.core import ChallengeSpec, Seed
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec, validation_splits
 from aflite_assets.specs.models.settings import Name, RowCount, SplitName
 from aflite_assets.specs.report_settings import ReportSpec
@@ -21,33 +20,43 @@ from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
 from aflite_assets.stages.data.cue_scan import CUE_SCAN, read_scan
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
-from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
 from aflite_assets.stages.evaluation.analysis import rows, special_sets
 from aflite_assets.stages.evaluation.analysis.by_question import answer_tables, question_notes
+from aflite_assets.stages.evaluation.analysis.studied import StudyContext, study_readers
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
-from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
+from aflite_assets.stages.evaluation.leaning_sets import LEANING_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
 from aflite_assets.stages.shared import evaluator_roles, model_families, published, report_inputs
 from aflite_assets.stages.shared.asked_sets import asked_sets, test_sets
 from aflite_assets.stages.shared.train_sets import filter_runs
-from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import (
+    DrawingResults,
+    MeasuringResults,
+    SelectingResults,
+    Stage,
+    StageContext,
+    StageInputs,
+    StageSettings,
+    with_study_settings,
+    with_study_stages,
+)
 from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
 from aflite_assets.stages.warmup.warmup_split import WARMUP_SPLIT
 
-CHECKED = (
+_CHECKED = (
     RAW_DATASET,
     CHALLENGE_SETS,
     CUE_SCAN,
-    TRAIN_SAMPLE,
     WARMUP_SPLIT,
     WARMUP_MODELS,
     FILTERED_SETS,
-    FORGETTABLE_SETS,
+    LEANING_SETS,
     EVALUATOR_MODELS,
 )
-"""Stages with checks that the report shows, in the order of the report."""
+"""Stages of the core whose checks the report shows with those of studies, in the order of the report."""
 
 
+@with_study_settings("analysis")
 class AnalysisSettings(StageSettings):
     """Settings of a dataset's YAML file that `analysis` uses."""
 
@@ -63,25 +72,25 @@ class AnalysisSettings(StageSettings):
     filter_seeds: int
     seed: int
     full_includes_warmup: bool
-    minorities: MinoritiesSpec | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AnalysisInputs(StageInputs):
     """Results of other stages that `analysis` uses."""
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
     cue_scan: PublishedResult
-    train_sample: PublishedResult
+    selection: SelectingResults
     warmup_split: PublishedResult
     warmup_models: PublishedResult
     filtered_sets: PublishedResult
     control_sets: PublishedResult
-    forgettable_sets: PublishedResult
+    drawn: DrawingResults
     leaning_sets: PublishedResult
     evaluator_models: PublishedResult
     bias_evidence: PublishedResult
+    measured: MeasuringResults
 
 
 def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, context: StageContext) -> dict[str, object]:
@@ -130,8 +139,12 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
     cells, unused = tests.cells(models), report_inputs.whole_earlier_sets(inputs.control_sets)
     earlier = report_inputs.earlier_sets_note(inputs.control_sets)
     shown = [one for one in cells if not evaluator_roles.is_apart(one, phases)]
-    sample = published.read_train_sample(inputs.train_sample)
-    full = published.full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
+    selection = published.read_selection(inputs.selection)
+    full = published.full_rows(
+        raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, selection=selection
+    )
+    context = StudyContext(settings, models, cells, phases, by_row, raw)
+    studies = {stage: read(results[stage], context) for stage, read in study_readers().items()}
     statistics = report_inputs.read_evidence(evidence, source.named), answer_tables(models, tests.answers)
     information = rows.row_information(models, full.in_split("train"), by_row, left_out={*fine_tuned, *phases})
     return BenchmarkData(
@@ -147,14 +160,16 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         cells=tuple(one for one in shown if (one.representation, one.train_set) not in unused),
         test_sets=tests.asked,
         examples=raw,
-        checks=tuple(one for stage in CHECKED for one in stage_checks(stage, results[stage.name], settings, results)),
+        checks=tuple(
+            one
+            for stage in with_study_stages(_CHECKED)
+            for one in stage_checks(stage, results[stage.name], settings, results)
+        ),
         row_facts=rows.read_row_facts(parts, evidence, raw),
         evidence=(*chain(*statistics), *rows.information_tables(information, by_row, filtered)),
         row_information=pa.concat_tables(information.values()) if information else None,
         source=source,
-        forgettables=special_sets.read_forgettables(
-            inputs.forgettable_sets, models, cells, phases, by_row, raw, settings.minorities
-        ),
+        studies=studies,
         leanings=special_sets.read_leanings(inputs.leaning_sets, cells, tests.asked, source.named),
         scan=read_scan(inputs.cue_scan),
         data_maps=rows.data_maps(models, raw, filtered),
@@ -169,7 +184,6 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         fine_tuned=fine_tuned,
         partial_inputs=evaluator_roles.partial_inputs(evaluators) if "text_pair" in raw.table.column_names else (),
         warmup_curves=published.read_learning_curves(inputs.warmup_split),
-        sample_curve=published.read_sample_curve(inputs.train_sample),
         similarities=report_inputs.read_similarities(evidence),
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
         primary=None if report.primary is None else (report.primary.evaluator, report.primary.test_set),
@@ -182,8 +196,8 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
 def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str, str]:
     seeds = {"seed": str(settings.seed), "evaluator seeds": ", ".join(map(str, settings.seeds))}
     versions = {f"data version of {name}": result.data_version for name, result in inputs.results.items()}
-    if published.read_train_sample(inputs.train_sample) is None:
-        del versions["data version of train_sample"]
+    if published.read_selection(inputs.selection) is None:
+        versions = {name: one for name, one in versions.items() if name.rpartition(" ")[2] not in inputs.selection}
     environment = {name: str(version) for name, version in inputs.evaluator_models.manifest["environment"].items()}
     return seeds | {"full includes warm-up rows": str(settings.full_includes_warmup)} | versions | environment
 

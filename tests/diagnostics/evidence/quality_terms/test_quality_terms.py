@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.evidence.quality_terms.compared import DRAWS, quality_terms
-from aflite_assets.diagnostics.evidence.quality_terms.items import text_items
-from aflite_assets.diagnostics.evidence.quality_terms.terms import (
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.studies.sample.diagnostics.quality_terms.compared import DRAWS, quality_terms
+from aflite_assets.studies.sample.diagnostics.quality_terms.items import text_items
+from aflite_assets.studies.sample.diagnostics.quality_terms.terms import (
     difference_deviation_term,
     difference_term,
     evenness_term,
@@ -26,7 +27,6 @@ from aflite_assets.diagnostics.evidence.quality_terms.terms import (
     rarity_term,
     vocabulary_term,
 )
-from aflite_assets.errors import InvalidInputError
 
 NAMES = ("yes", "no", "maybe")
 WORDS = ("a", "b", "cat", "dog-house", "Run", "runs", "é")

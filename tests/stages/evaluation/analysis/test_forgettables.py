@@ -11,7 +11,7 @@ import pytest
 
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.evaluation.analysis.special_sets import THRESHOLDS, threshold_curves
+from aflite_assets.studies.forgettables.stages.analysis import THRESHOLDS, threshold_curves
 
 LABELS = ("entailment", "neutral", "contradiction")
 HANS = TestSet(

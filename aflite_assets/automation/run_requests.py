@@ -1,0 +1,97 @@
+"""Runs of the due stages of a dataset: the request of one, and its execution in this process."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from aflite_assets.assets.steps.attempts import REFRESH_TAG
+from aflite_assets.automation.alerts import alerts_of_run
+from aflite_assets.automation.instance import SETTINGS, prepare_instance
+from aflite_assets.automation.runs_of_datasets import COMMAND, INPUTS_TAG, PARTITION_TAG, last_run
+from aflite_assets.automation.watched_versions import digest, inputs_of
+from aflite_assets.notifying import Alert
+from aflite_assets.refresh.due import Due, LastRun
+from aflite_assets.refresh.plan import DatasetPlan
+from aflite_assets.results import ResultStore
+from aflite_assets.specs.dataset import DatasetSpec
+
+BECAUSE_TAG = "aflite/because"
+_LONGEST_TAG = 300
+
+
+def run_request(instance: dg.DagsterInstance, store: ResultStore, due: Due, inputs: str | None) -> dg.RunRequest:
+    """Return the request for a run of the due stages and of all later stages, which might become due.
+
+    Dagster starts no second run with the same key, which names the inputs of the due stages and the last success.
+    """
+    name = due.plan.dataset
+    succeeded = dg.RunsFilter(tags={PARTITION_TAG: name}, statuses=[dg.DagsterRunStatus.SUCCESS])
+    keys = [[stage.stage, stage.key, store.current_key(stage.stage, name)] for stage in due.stages]
+    run = f"{name}:{digest([keys, instance.get_run_ids(succeeded, limit=1)])[:20]}"
+    because = "; ".join(f"{stage.stage}: {reason}" for stage in due.stages for reason in stage.reasons)
+    assets = [dg.AssetKey(stage) for stage in (*(stage.stage for stage in due.stages), *due.following)]
+    tags = {REFRESH_TAG: run, BECAUSE_TAG: because[:_LONGEST_TAG], "dagster/priority": "-1"}
+    if inputs is not None:
+        tags[INPUTS_TAG] = inputs
+    return dg.RunRequest(run, partition_key=name, asset_selection=assets, tags=tags)
+
+
+def last_run_at_home(spec: DatasetSpec, plan: DatasetPlan) -> LastRun | None:
+    """Return the last run of a planned dataset in the instance in `DAGSTER_HOME`."""
+    with opened_instance() as instance:
+        return last_run(instance, spec.name, inputs_of(spec, plan), now=time.time())
+
+
+def run_here(
+    store: ResultStore, spec: DatasetSpec, due: Due, *, run_config: Mapping[str, Any], by_hand: bool
+) -> list[Alert]:
+    """Run the due stages in this process, as `dg launch` does, and return what there is to say about the run.
+
+    `by_hand`: whether stages run although they refused the same inputs before.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted.
+    """
+    with opened_instance() as instance:
+        request = run_request(instance, store, due, inputs_of(spec, due.plan))
+        tags = {**request.tags, PARTITION_TAG: spec.name, REFRESH_TAG: COMMAND}
+        if by_hand:
+            del tags[REFRESH_TAG]
+        result = dg.execute_job(
+            dg.reconstructable(benchmark),
+            instance,
+            run_config=run_config,
+            tags=tags,
+            asset_selection=request.asset_selection,
+        )
+        run = instance.get_run_by_id(result.run_id)
+        assert run is not None
+        if run.status == dg.DagsterRunStatus.CANCELED:
+            raise KeyboardInterrupt
+        return alerts_of_run(instance, run)
+
+
+@contextmanager
+def opened_instance() -> Iterator[dg.DagsterInstance]:
+    """Open the instance in `DAGSTER_HOME` or, if the variable is not set, an instance that is lost afterwards."""
+    home = os.environ.get("DAGSTER_HOME")
+    if home and not (Path(home) / SETTINGS.name).exists():
+        prepare_instance(Path(home))
+    if home:
+        opened = dg.DagsterInstance.get()
+    else:
+        opened = dg.DagsterInstance.ephemeral(settings={"python_logs": {"python_log_level": "INFO"}})
+    with opened as instance:
+        yield instance
+
+
+def benchmark() -> dg.JobDefinition:
+    """Return the job `benchmark` of the definitions."""
+    from definitions import defs  # imports this package itself
+
+    return defs.resolve_job_def("benchmark")

@@ -1,0 +1,1 @@
+"""Numbers of the study: its tables, and what it adds to the scores, differences, rows and facts of the core."""

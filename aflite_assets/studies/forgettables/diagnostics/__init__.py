@@ -1,0 +1,1 @@
+"""Statistics of the study about forgettable rows."""

@@ -1,0 +1,1 @@
+"""Numbers of the study: the learning curve of the sample, and what filtering the sample costs."""

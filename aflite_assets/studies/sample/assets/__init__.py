@@ -1,0 +1,1 @@
+"""Dagster asset of the study, and the meaning of the columns of its tables."""

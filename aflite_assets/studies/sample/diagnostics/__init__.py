@@ -1,0 +1,1 @@
+"""Statistics of the study about kept and removed rows."""

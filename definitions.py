@@ -40,3 +40,8 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
 
 
 defs = build_definitions()
+
+
+def benchmark() -> dg.JobDefinition:
+    """Return the job `benchmark`, which `aflite refresh` runs."""
+    return defs.resolve_job_def("benchmark")

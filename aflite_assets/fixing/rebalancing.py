@@ -10,7 +10,7 @@ _ROUNDS = 20
 
 
 def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw the largest subset in which rows with the cue and rows without it have the same class shares.
+    """Draw a large subset in which rows with the cue and rows without it have the same class shares.
 
     Args:
         carriers: bool of shape (rows, cues), True if the row has the cue. All combinations of cues that keep rows get
@@ -22,9 +22,10 @@ def rebalanced_rows(carriers: np.ndarray, labels: np.ndarray, rng: np.random.Gen
         Positions of the kept rows, int64, ascending. Every class keeps rows.
 
     A cell c is a combination of cues. Cell c has a factor a_c and n_ck rows of class k. The subset keeps x_k a_c rows
-    of class k in cell c, and x_k is the minimum of n_ck / a_c over all cells. The number of kept rows is a convex
-    function of each a_c between the points n_ck / x_k, so the maximum is at one of these points. For one cue, the
-    subset is the exact optimum; for several cues, coordinate ascent finds the subset.
+    of class k in cell c, and x_k is the minimum of n_ck / a_c over all cells. The subset with the largest geometric
+    mean of the classes' kept rows is chosen, each class weighted by its share: the largest number of rows alone would
+    nearly remove classes. Between the points n_ck / x_k, the logarithm of this mean has no maximum in a_c, so only
+    these points are tried. For one cue, the subset is the exact optimum; for several, coordinate ascent finds it.
 
     Raises:
         DataError: no combination of cues has rows of every class, or a class would keep no rows.
@@ -72,10 +73,10 @@ def _kept_counts(counts: np.ndarray) -> np.ndarray | None:
     own = counts[usable]
     factors = own.sum(axis=1) / own.sum()
     for _ in range(_ROUNDS):
-        before = _total(own, factors)
+        before = _mean_size(own, factors)
         for cell in range(len(own)):
             factors = _best_factor(own, factors, cell)
-        if _total(own, factors) <= before * (1 + 1e-9):
+        if _mean_size(own, factors) <= before + 1e-9:
             break
     kept = np.zeros_like(counts)
     kept[usable] = np.minimum(np.rint(_shared(own, factors) * factors[:, None]), own)
@@ -89,12 +90,14 @@ def _shared(counts: np.ndarray, factors: np.ndarray) -> np.ndarray:
     return shared
 
 
-def _total(counts: np.ndarray, factors: np.ndarray) -> float:
-    return float(_shared(counts, factors).sum() * factors.sum())
+def _mean_size(counts: np.ndarray, factors: np.ndarray) -> float:
+    """Return the logarithm of the geometric mean of the kept rows by class, weighted by class shares."""
+    shares = counts.sum(axis=0) / counts.sum()
+    return float(shares @ np.log(_shared(counts, factors) * factors.sum()))
 
 
 def _best_factor(counts: np.ndarray, factors: np.ndarray, cell: int) -> np.ndarray:
-    """Replace one cell's factor by the value that keeps the most rows, and return all factors."""
+    """Replace one cell's factor by the value with the largest mean size of classes, and return all factors."""
     others = np.arange(len(counts)) != cell
     if not others.any():
         return factors
@@ -102,4 +105,4 @@ def _best_factor(counts: np.ndarray, factors: np.ndarray, cell: int) -> np.ndarr
     if factors[others].any():
         candidates = np.append(candidates, 0.0)
     tried = [np.where(others, factors, candidate) for candidate in candidates.tolist()]
-    return max([factors, *tried], key=lambda one: _total(counts, one))
+    return max([factors, *tried], key=lambda one: _mean_size(counts, one))

@@ -217,17 +217,24 @@ _KNOWN_COLUMNS = frozenset({"identifier", CONVERSION})
 """Kinds of artefacts whose values existed before the label."""
 
 
+MOST_QUESTIONS = 4
+"""Maximum number of lines with a question about columns; the last of them refers to all other columns."""
+
+
 def column_questions(result: ScanFacts) -> dict[int, str]:
-    """Return one question per column: were its values known before the label? Each key is the number of the column's
+    """Return questions on columns: were the values known before the label? Each key is the number of the column's
     first cue.
 
     Candidates come first, then artefacts. Declared columns, identifiers and unit conversions have no question.
     """
     asked: set[str] = set()
-    questions = {}
+    questions: dict[int, str] = {}
     for cue in sorted((line.lead for line in cue_lines(result)), key=lambda one: one.is_artefact):
         columns = [name for name in columns_of(cue) if name not in asked]
         if columns and not (cue.is_artefact and (cue.reason == "declared" or cue.kinds & _KNOWN_COLUMNS)):
+            if len(questions) == MOST_QUESTIONS:
+                last = [*questions][-1]
+                return {**questions, last: f"{questions[last]} Ask the same about every other column in the list."}
             questions[cue.number] = _known_before(columns)
             asked.update(columns)
     return questions

@@ -112,6 +112,15 @@ def test_each_column_gets_one_question_whatever_its_precision() -> None:
     }
 
 
+def test_many_columns_are_asked_for_in_four_lines() -> None:
+    cues = [_cue(number, f"x{number} = 1", "c", f"x{number}") for number in range(14)]
+    questions = column_questions(_facts(*cues, classes=3))
+    assert list(questions) == [0, 1, 2, 3]
+    assert questions[2] == "Was “x2” known before the label was? If not, drop the column."
+    assert questions[3].endswith("drop the column. Ask the same about every other column in the list.")
+    assert list(column_questions(_facts(*cues[:4], classes=3)).values())[3].endswith("drop the column.")
+
+
 def test_the_first_line_counts_columns_and_names_the_strongest_candidate() -> None:
     facts = _facts(_cue(0, LATE, "b", "days"), _cue(1, "days at most 3", "a", "days"), _cue(2, "age = 3", "b", "age"))
     assert headline(facts) == (

@@ -12,7 +12,7 @@ from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.reports.sentences.finding_cues import changed_in
 from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_test_of, mending
 from aflite_assets.reports.sentences.verdict import VerdictWords
-from aflite_assets.reports.tables.cells import property_name
+from aflite_assets.reports.tables.cells import bounds, property_name
 from aflite_assets.scan.cues import Cue, State
 from aflite_assets.scan.sentences import purity_sentence, reach_sentence
 from aflite_assets.text import DASH, count, percent, short, signed_points
@@ -107,13 +107,27 @@ class FindingWords:
         """
         if not self.cues:
             return ""
+        said = [self._by_itself(self.cues[0]), self._at_the_fall(self.cues[0])]
+        return " ".join(["", *filter(None, said), "You decide whether it belongs to the task."])
+
+    def _at_the_fall(self, cue: Cue) -> str:
+        """Return a sentence on a challenge set on which models fall, and on the cue there, or "" without such a set."""
+        fallen = fallen_sets(self.analysis.of(CHALLENGE_FALLS))
         # A fall alone is no evidence against the cue: rows of the challenge set may be harder for any model.
-        fall = [
-            f"Models fall on “{short(one.name, _LONGEST)}”, and {SET_STATES[one.state]}; "
-            "harder rows can also cause a fall."
-            for one in changed_in(self.cues[0], fallen_sets(self.analysis.of(CHALLENGE_FALLS)))[:1]
-        ]
-        return " ".join(["", self._by_itself(self.cues[0]), *fall, "You decide whether it belongs to the task."])
+        for one in changed_in(cue, fallen):
+            return (
+                f"Models fall on “{short(one.name, _LONGEST)}”, and {SET_STATES[one.state]}; harder rows can also "
+                "cause a fall."
+            )
+        held = {one.name for one in cue.elsewhere if one.state == "holds"}
+        if not held.issuperset(fallen[:1]):
+            return ""
+        falls = [one for one in self.analysis.of(CHALLENGE_FALLS) if one.named and one.test_set in fallen[:1]]
+        return "".join(
+            f"Models fall on “{short(one.test_set, _LONGEST)}” by {signed_points(one.fall)} points "
+            f"{bounds(one.low, one.high)}; the cue holds there too, so look for another reason."
+            for one in falls[:1]
+        )
 
     def sure(self) -> str:
         """Return a sentence on how certain the finding is, or "" if `found` already states the certainty."""

@@ -225,7 +225,10 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     shown = failed[:_MOST_FAILED]
     beside = [check for check in shown if check.about == "filter" and not touched]
     yield from (Limit(_failed(check, touched=touched), "checks") for check in shown if check not in beside)
-    suspected = max((one.suspected_labels for one in facts.filterings), default=0)
+    # Models that have learnt nothing contradict labels at random.
+    biases = {one.representation: one.verdict.evidence.bias for one in analysis.verdicts}
+    unlearnt = {name for name, bias in biases.items() if bias is not None and not bias.is_learnt}
+    suspected = max((one.suspected_labels for one in facts.filterings if one.representation not in unlearnt), default=0)
     if suspected >= FEWEST_SUSPECTS:
         yield Limit(
             f"{counted(suspected, 'row')} may have a wrong label, or may only be hard: models that had not seen the "

@@ -68,7 +68,8 @@ def is_test_of(cue: Cue, one: PropertyLeaning) -> bool:
     synonym of the cue does not count.
     """
     if one.kind in ("attribute", "column"):
-        return one.name in {each.source for each in cue.properties}
+        # A pair of properties also reads another column, which may be part of the task.
+        return {each.source for each in cue.properties} == {one.name}
     if one.kind in _NAMED_BY_SCAN:
         return _scan_name(one) in {each.name for each in cue.properties}
     return cue.name == one.name
@@ -113,6 +114,8 @@ def untested_text(cue: Cue, *, of_answers: bool = False) -> str:
         return UNSEEN_BY_MODELS
     if cue.reason == "declared":
         return f"{NOT_TESTED}, because at most three properties are tested."
+    if "image" in cue.kinds:
+        return f"{NOT_TESTED}, because the look of an image is usually its content."
     if not (columns := columns_of(cue)):
         how = "To have it tested, add an attribute that states which rows have the cue, and declare it irrelevant."
         return f"{NOT_TESTED}, because {_FEW_TESTED}. {how}"

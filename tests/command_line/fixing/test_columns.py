@@ -81,14 +81,14 @@ def test_artefacts_that_were_not_to_be_mended_are_named_and_end_with_1(run: Run,
 def test_a_cue_that_a_fix_exposes_is_named_as_new(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     of_yes = rng.random(900) < 0.5
-    loud, ly = (rng.random(900) < np.where(of_yes, *shares) for shares in ((0.6, 0.05), (0.45, 0.12)))
+    loud, ok = (rng.random(900) < np.where(of_yes, *shares) for shares in ((0.6, 0.05), (0.45, 0.12)))
     rows = [
-        {"review": f"{text.rstrip('.!?')}{'ly' if ends else ''}{'!' if mark else '.'}", "label": "yes" if own else "no"}
-        for text, mark, ends, own in zip(draw_texts(rng, 900), loud, ly, of_yes, strict=True)
+        {"review": f"{text.rstrip('.!?')}{'ok' if ends else ''}{'!' if mark else '.'}", "label": "yes" if own else "no"}
+        for text, mark, ends, own in zip(draw_texts(rng, 900), loud, ok, of_yes, strict=True)
     ]
     path = write_rows(tmp_path / "reviews.csv", rows)
     code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "new")
-    name = "\u201cends with 'ly.' (review)\u201d for class \u201cyes\u201d"
+    name = "\u201cends with 'ok.' (review)\u201d for class \u201cyes\u201d"
     assert (code, out.splitlines()[1].startswith(f"Left in the copy: 1 candidate (1 new), {name}")) == (0, True)
     assert out.splitlines()[2] == f"New after the fix, which may have exposed it: {name} (candidate)."
 

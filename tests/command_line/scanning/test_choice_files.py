@@ -135,10 +135,10 @@ def test_a_filter_file_balances_by_the_odd_one_out_if_it_is_named(tmp_path: Path
     for number in range(160):
         shared = rng.choice(WORDS, 4)
         wrong = [" ".join([*shared, *rng.choice(WORDS, 3)]) for _ in range(3)]
-        rows.append({"question": f"q {number}", "choices": [" ".join(rng.choice(WORDS, 7)), *wrong], "answer": 0})
+        choices = [" ".join(rng.choice(WORDS, 7)), *wrong]
         place = int(rng.integers(4))
-        choices = rows[-1]["choices"]
-        choices[0], choices[place], rows[-1]["answer"] = choices[place], choices[0], place
+        choices[0], choices[place] = choices[place], choices[0]
+        rows.append({"question": f"q {number}", "choices": choices, "answer": place})
     code, out, _ = scan(_jsonl(tmp_path / "q.jsonl", rows), "--filter-file", str(tmp_path / "quiz.yaml"))
     assert (code, "by picking the odd one out" in out.splitlines()[0]) == (1, True)
     assert "words that the right one lacks" in " ".join(out.split())

@@ -9,6 +9,7 @@ from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, ChallengeFall
 from aflite_assets.analysis.comparisons.versions import MovedCue, VersionComparison
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.rules.bias_excess import BiasExcess, Excess
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.checks import CheckOutcome
@@ -83,6 +84,14 @@ def test_where_models_fall_the_cue_that_tells_nothing_there_comes_first(analysis
     turned = (cues[0], replace(cues[1], elsewhere=(replace(cues[1].elsewhere[0], state="reversed"),)))
     screen = first_screen(judged(fallen, "learnable_no_shortcut_shown", cues=turned), from_files=True)
     assert "Models fall on “clean”, and the cue comes with other labels there;" in screen.finding
+    screen = first_screen(judged(fallen, "learnable_no_shortcut_shown", cues=cues[:1]), from_files=True)
+    assert (
+        "Models fall on “clean” by 10.0 points [6.0, 14.0]; the cue holds there too, so look for another reason."
+        in screen.finding
+    )
+    unknown = replace(cues[0], elsewhere=(replace(cues[0].elsewhere[0], state="cannot tell"),))
+    screen = first_screen(judged(fallen, "learnable_no_shortcut_shown", cues=[unknown]), from_files=True)
+    assert "Models fall" not in screen.finding
     calm = first_screen(judged(without_falls(analysis), "learnable_no_shortcut_shown", cues=cues), from_files=True)
     assert ([one.name for one in calm.cues], "Models fall" in calm.finding) == (["is"], False)
 
@@ -375,3 +384,15 @@ def test_suspected_label_errors_are_a_limit_from_ten_on(suspected: int, said: li
     facts = replace(analysis.facts, filterings=(replace(first, suspected_labels=suspected), *others))
     screen = first_screen(replace(analysis, facts=facts), from_files=True)
     assert [one.text for one in screen.limits if one.section == "rows"] == said
+
+
+def test_models_that_learnt_nothing_suspect_no_label(analysis: Analysis) -> None:
+    first, *others = analysis.facts.filterings
+    facts = replace(analysis.facts, filterings=(replace(first, suspected_labels=1_234), *others))
+    verdicts = []
+    for one in analysis.verdicts:
+        chance = Excess(0.1, -0.5, 0.7, 0.5, 0.5, 400, 400.0)
+        evidence = replace(one.verdict.evidence, bias=BiasExcess(chance, chance, True, chance))
+        verdicts.append(replace(one, verdict=replace(one.verdict, evidence=evidence)))
+    screen = first_screen(replace(analysis, facts=facts, verdicts=tuple(verdicts)), from_files=True)
+    assert not [one.text for one in screen.limits if one.section == "rows"]

@@ -82,6 +82,7 @@ def _of_kind(kind: str, source: str = "days", **changes: Any) -> Cue:
             "`irrelevant: [days]` to the dataset's file and run again.",
         ),
         (_of_kind("column", reason="declared"), ", because at most three properties are tested."),
+        (_of_kind("image", ""), ", because the look of an image is usually its content."),
         (
             _of_kind("words", "text"),
             ", because at most three properties are tested, and declared ones come first. To have it tested, add an "

@@ -14,6 +14,7 @@ from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.one_process import one_process_executor
 from aflite_assets.automation.prune import forget_old_runs, forget_old_runs_monthly, prune_job
 from aflite_assets.automation.refresh_sensor import refresh
+from aflite_assets.automation.up_to_date import up_to_date
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
@@ -28,7 +29,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
     return dg.Definitions(
         # The whole package is loaded, so that it includes assets and checks created with `dg scaffold defs`.
         assets=linked_to_source(dg.load_assets_from_package_module(assets, include_specs=True)),
-        asset_checks=dg.load_asset_checks_from_package_module(assets),
+        asset_checks=[up_to_date, *dg.load_asset_checks_from_package_module(assets)],
         jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
         schedules=[forget_old_runs_monthly],
         sensors=[datasets, failure_alerts, refresh, refresh_alerts],

@@ -14,6 +14,7 @@ from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.one_process import one_process_executor
 from aflite_assets.automation.prune import forget_old_runs, forget_old_runs_monthly, prune_job
 from aflite_assets.automation.refresh_sensor import refresh
+from aflite_assets.automation.up_to_date import up_to_date
 from aflite_assets.studies import parts
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -34,7 +35,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
                 *parts("assets.assets", dg.AssetsDefinition),
             ]
         ),
-        asset_checks=dg.load_asset_checks_from_package_module(assets),
+        asset_checks=[up_to_date, *dg.load_asset_checks_from_package_module(assets)],
         jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
         schedules=[forget_old_runs_monthly],
         sensors=[datasets, failure_alerts, refresh, refresh_alerts],
@@ -46,3 +47,8 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
 
 
 defs = build_definitions()
+
+
+def benchmark() -> dg.JobDefinition:
+    """Return the job `benchmark`, which `aflite refresh` runs."""
+    return defs.resolve_job_def("benchmark")

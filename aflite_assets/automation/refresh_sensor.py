@@ -8,6 +8,7 @@ A run contains the due stages and all stages after them, which might become due.
 eleven stages would take eleven ticks. In one run, a stage with unchanged inputs is found in milliseconds.
 """
 
+import hashlib
 import logging
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ import dagster as dg
 from aflite_assets.automation.jobs import benchmark_job
 from aflite_assets.automation.run_requests import BECAUSE_TAG, run_request
 from aflite_assets.automation.runs_of_datasets import last_run, under_way
+from aflite_assets.automation.up_to_date import evaluation, stale_lines
 from aflite_assets.automation.watched_versions import event_of, inputs_of, watched_version
 from aflite_assets.refresh.due import LastRun, outlooks
 from aflite_assets.refresh.plan import DatasetPlan
@@ -43,7 +45,7 @@ _MOST_LINES = 30
 )
 def refresh(context: dg.SensorEvaluationContext, result_store: ResultStoreResource) -> dg.SensorResult:
     """Check all datasets once."""
-    return Tick(context.instance, result_store.open(), context.log, datetime.now(UTC)).look()
+    return Tick(context.instance, result_store.open(), context.log, datetime.now(UTC)).look(context.cursor)
 
 
 @dataclass
@@ -57,8 +59,10 @@ class Tick:
     watch: Watch = field(default_factory=lambda: Watch(apart=STILL_SECONDS))
     most_bytes: int | None = MOST_BYTES
 
-    def look(self) -> dg.SensorResult:
-        """Plan every dataset; return the runs to start and the events to report.
+    def look(self, cursor: str | None) -> dg.SensorResult:
+        """Plan every dataset; return the runs to start, the events to report and the next cursor.
+
+        The cursor is a hash of the stale stages and of the hour, at which the check `up_to_date` was last evaluated.
 
         Raises:
             StoreError: the notes about refreshes cannot be kept, or the store is of another format.
@@ -66,14 +70,16 @@ class Tick:
         self.store.check_format()
         self._active = under_way(self.instance)
         requests: list[dg.RunRequest] = []
-        events: list[dg.AssetMaterialization] = []
+        events: list[dg.AssetMaterialization | dg.AssetCheckEvaluation] = []
         lines: list[str] = []
+        stale: list[str] = []
         self._registry = load_registry(made=self.store.datasets())
         hashes = FileHashes(most_bytes=self.most_bytes, watch=self.watch)
         for due in outlooks(
             self._registry, self.store, last=self._last_run, hashes=hashes, now=self.now, dry_run=False
         ):
             name, plan = due.plan.dataset, due.plan
+            stale += stale_lines(plan)
             if plan.failure is not None:
                 self.log.warning(plan.failure)
                 lines.append(f"{name} is left out: {plan.failure.splitlines()[0]}")
@@ -86,12 +92,14 @@ class Tick:
                 self.log.info(f"{name} is run: {requests[-1].tags[BECAUSE_TAG]}")
             elif plan.begun or plan.in_state("left", "cancelled"):
                 lines += [f"{name}: {why}" for why in due.why_not]
+        mark = hashlib.sha256("\n".join([f"{self.now:%Y-%m-%d %H}", *stale]).encode()).hexdigest()
+        events += [] if cursor == mark else [evaluation(stale, now=self.now)]
         RefreshState.beside(self.store).note_check(now=self.now)
         for line in lines:
             self.log.info(line)
         lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
         skip = None if requests else "\n".join(lines) or "nothing is due"
-        return dg.SensorResult(run_requests=requests or None, skip_reason=skip, asset_events=events)
+        return dg.SensorResult(run_requests=requests or None, skip_reason=skip, asset_events=events, cursor=mark)
 
     def _last_run(self, plan: DatasetPlan) -> LastRun | None:
         """Return the last run of a planned dataset, if it matters.

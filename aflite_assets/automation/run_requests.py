@@ -21,6 +21,8 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 
 BECAUSE_TAG = "aflite/because"
+_ROOT = str(Path(__file__).parents[2])
+"""Folder of the module `definitions`; Dagster would look for the module in the working directory first."""
 _LONGEST_TAG = 300
 
 
@@ -63,7 +65,7 @@ def run_here(
         if by_hand:
             del tags[REFRESH_TAG]
         result = dg.execute_job(
-            dg.reconstructable(benchmark),
+            dg.build_reconstructable_job("definitions", "benchmark", reconstructor_working_directory=_ROOT),
             instance,
             run_config=run_config,
             tags=tags,
@@ -88,10 +90,3 @@ def opened_instance() -> Iterator[dg.DagsterInstance]:
         opened = dg.DagsterInstance.ephemeral(settings={"python_logs": {"python_log_level": "INFO"}})
     with opened as instance:
         yield instance
-
-
-def benchmark() -> dg.JobDefinition:
-    """Return the job `benchmark` of the definitions."""
-    from definitions import defs  # imports this package itself
-
-    return defs.resolve_job_def("benchmark")

@@ -78,6 +78,7 @@ class Deployment:
     instance: dg.DagsterInstance
     monkeypatch: pytest.MonkeyPatch
     now: datetime = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+    cursor: str | None = None
     said: list[str] = field(default_factory=list)
 
     @property
@@ -94,7 +95,8 @@ class Deployment:
         self.now += timedelta(seconds=30)
         watch = Watch(apart=15.0, clock=lambda: self.now.timestamp())
         tick = Tick(self.instance, self.store, cast(logging.Logger, self), self.now, watch=watch, **options)
-        result = tick.look()
+        result = tick.look(self.cursor)
+        self.cursor = result.cursor
         for event in result.asset_events:
             self.instance.report_runless_asset_event(event)
         return result

@@ -38,8 +38,8 @@ def reported(result: dg.SensorResult) -> dict[str, list[str]]:
     """The datasets of which an external asset was reported, by its name."""
     found: dict[str, list[str]] = {}
     for event in result.asset_events:
-        assert isinstance(event, dg.AssetMaterialization)
-        found.setdefault(event.asset_key.path[-1], []).append(str(event.partition))
+        if isinstance(event, dg.AssetMaterialization):
+            found.setdefault(event.asset_key.path[-1], []).append(str(event.partition))
     return found
 
 
@@ -351,6 +351,21 @@ def test_a_look_hashes_no_more_than_its_budget_and_goes_on(settled: Deployment) 
     first = settled.tick(most_bytes=size // 2)
     assert "bytes are not hashed yet" in why_not(first)
     assert requested(settled.tick(most_bytes=4 * size)) == {"digits": list(STAGES)}
+
+
+def test_the_check_says_what_is_stale_and_when_it_was_looked(settled: Deployment) -> None:
+    def checks() -> list[dg.AssetCheckEvaluation]:
+        return [event for event in settled.tick().asset_events if isinstance(event, dg.AssetCheckEvaluation)]
+
+    settled.edit("digits", title="Other words")
+    (check,) = checks()
+    assert (check.check_name, check.passed) == ("up_to_date", False)
+    assert check.severity == dg.AssetCheckSeverity.WARN
+    assert check.metadata["last_looked_at"].value == settled.now.isoformat(timespec="seconds")
+    assert str(check.metadata["stale"].value).splitlines()[0].startswith("digits: published_dataset: title: ")
+    assert checks() == []
+    settled.now += timedelta(hours=1)
+    assert [one.passed for one in checks()] == [False]
 
 
 def test_the_sensor_is_off_at_first_and_its_requests_can_be_run(

@@ -120,7 +120,7 @@ def test_a_plan_calls_what_follows_refused_and_says_why(tmp_path: Path, store: R
     stopped = plan_dataset(spec, store)
     assert stopped["warmup_split"].state == "refused"
     assert str(stopped["warmup_split"].reasons[0]).startswith("the scan of 'reviews' found an artefact")
-    assert str(stopped["warmup_models"].reasons[-1]) == "warmup_split refused"
+    assert str(stopped["warmup_models"].reasons[-1]) == "after warmup_split"
     (warning,) = scan_section(spec, store)
     assert warning.startswith("warning: a run would end after cue_scan: the scan of 'reviews' found an artefact")
     assert plan_dataset(reviews(tmp_path), store)["warmup_split"].state == "made"

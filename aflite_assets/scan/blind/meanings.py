@@ -43,6 +43,16 @@ _OF_RULES: Mapping[str, str] = {
     "the most typical answer": "the answer most like the others of its question, by rare words in common; "
     "wrong answers made by editing the right one leave this trace",
     "the odd one out": "the answer least like the others of its question, by rare words in common",
+    "the largest number": "the answer with the largest number",
+    "the smallest number": "the answer with the smallest number",
+    "the highest first digits": "the number with the highest first digits, such as 9,400 before 12,000",
+    "the lowest first digits": "the number with the lowest first digits, such as 12,000 before 9,400; real quantities "
+    "often begin with 1 or 2, and invented ones do so more rarely",
+    "the least round number": "the number with the most digits before its last zeros",
+    "the roundest number": "the number with the fewest digits before its last zeros",
+    "the most outlying number": "the number farthest from the others, as a ratio",
+    "the most central number": "the number nearest to the others, as a ratio; wrong numbers made around the right one "
+    "leave this trace",
 }
 
 

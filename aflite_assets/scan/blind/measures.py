@@ -10,6 +10,7 @@ import numpy as np
 
 from aflite_assets.diagnostics.properties.artefacts import Reason, reason_of
 from aflite_assets.scan.blind.answers import BlindAnswers
+from aflite_assets.scan.blind.numbers import number_measures
 from aflite_assets.scan.blind.records import OVERLAP
 from aflite_assets.scan.properties.tokens import Tokens, common_words, tokens_of
 from aflite_assets.scan.properties.words import GROUPS
@@ -82,6 +83,7 @@ def measures_of(answers: BlindAnswers, asked: Sequence[str], given: Sequence[str
         found.append(Measure("the last answer", "the first answer", "position", places))
     if np.bincount(answers.questions).max() > 2:
         found.append(Measure("the odd one out", "the most typical answer", "words", oddness(answer, answers.questions)))
+    found += [Measure(most, least, "number", one) for most, least, one in number_measures(given, answers.questions)]
     return found
 
 

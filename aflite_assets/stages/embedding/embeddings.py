@@ -157,4 +157,4 @@ def _mapped(path: Path, shape: tuple[int, ...], *, begun: bool) -> np.memmap:
         ) from error
 
 
-EMBEDDINGS = Stage("embeddings", "2", EmbeddingsSettings, EmbeddingsInputs, run)
+EMBEDDINGS = Stage("embeddings", "3", EmbeddingsSettings, EmbeddingsInputs, run)

@@ -184,7 +184,7 @@ def goes_on(team: TeamInstance, dataset: str) -> None:
     assert finished([team.start(dataset)]) == [0]
     assert team.last_status() == "SUCCESS"
     assert set(team.made(dataset)[known:]) == STAGES
-    assert "raw_dataset: found" in team.log(dataset).read_text()
+    assert "raw_dataset: reused" in team.log(dataset).read_text()
 
 
 @pytest.fixture

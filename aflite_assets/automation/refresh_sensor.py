@@ -8,7 +8,6 @@ A run contains the due stages and all stages after them, which might become due.
 eleven stages would take eleven ticks. In one run, a stage with unchanged inputs is found in milliseconds.
 """
 
-import hashlib
 import logging
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,8 +17,8 @@ import dagster as dg
 from aflite_assets.automation.jobs import benchmark_job
 from aflite_assets.automation.run_requests import BECAUSE_TAG, run_request
 from aflite_assets.automation.runs_of_datasets import last_run, under_way
-from aflite_assets.automation.up_to_date import evaluation, stale_lines
-from aflite_assets.automation.watched_versions import event_of, inputs_of, watched_version
+from aflite_assets.automation.up_to_date import MOST_BYTES, evaluation, stale_lines
+from aflite_assets.automation.watched_versions import digest, event_of, inputs_of, watched_version
 from aflite_assets.refresh.due import LastRun, outlooks
 from aflite_assets.refresh.plan import DatasetPlan
 from aflite_assets.refresh.state import RefreshState
@@ -31,8 +30,6 @@ from resources import ResultStoreResource
 TICK_SECONDS = 30
 STILL_SECONDS = 15.0
 """Least seconds between two ticks that must find a changed file unchanged; less than the time between ticks."""
-MOST_BYTES = 4 << 30
-"""Most bytes hashed per tick, because a tick may take a minute at most; the next tick continues."""
 _MOST_LINES = 30
 
 
@@ -92,7 +89,7 @@ class Tick:
                 self.log.info(f"{name} is run: {requests[-1].tags[BECAUSE_TAG]}")
             elif plan.begun or plan.in_state("left", "cancelled"):
                 lines += [f"{name}: {why}" for why in due.why_not]
-        mark = hashlib.sha256("\n".join([f"{self.now:%Y-%m-%d %H}", *stale]).encode()).hexdigest()
+        mark = digest([f"{self.now:%Y-%m-%d %H}", *stale])
         events += [] if cursor == mark else [evaluation(stale, now=self.now)]
         RefreshState.beside(self.store).note_check(now=self.now)
         for line in lines:

@@ -14,14 +14,16 @@ from aflite_assets.results.file_hashes import FileHashes
 from aflite_assets.specs.registry import load_registry
 from resources import ResultStoreResource
 
-_NAME, _ASSET, _MOST_BYTES = "up_to_date", "source_files", 4 << 30
+MOST_BYTES = 4 << 30
+"""Most bytes hashed per check, because a sensor's tick may take a minute at most; the next check continues."""
+_NAME, _ASSET = "up_to_date", "source_files"
 
 
 @dg.asset_check(asset=_ASSET, name=_NAME, description="Passes if every existing result of every dataset is current.")
 def up_to_date(result_store: ResultStoreResource) -> dg.AssetCheckResult:
     """Plan all datasets once. The sensor `refresh` evaluates the same check after each change and each hour."""
     store = result_store.open()
-    plans = plan_datasets(load_registry(made=store.datasets()), store, hashes=FileHashes(most_bytes=_MOST_BYTES))
+    plans = plan_datasets(load_registry(made=store.datasets()), store, hashes=FileHashes(most_bytes=MOST_BYTES))
     found = evaluation([line for plan in plans for line in stale_lines(plan)], now=datetime.now(UTC))
     return dg.AssetCheckResult(passed=found.passed, severity=found.severity, metadata=found.metadata)
 

@@ -120,7 +120,8 @@ def kill_and_resume(folder: Path, *, moments: int, seed: int, quick: bool = Fals
         done = {asset for asset, _, home in ResultStore(root).partitions() if (home / "current.json").exists()}
         stage = next((name for name in STAGES if name not in done), "after the last") if running else "had ended"
         run_whole(root, quick=quick)
-        problems = examine_store(ResultStore(root), deep=True, fix=True)
-        # A kill may leave a half-written file that nothing reads; it is removed here.
-        sound = all(one.kind == "half-written file" and one.mended for one in problems)
+        # A kill may leave a half-written record of a file that was looked at; nothing reads it, and it is removed here.
+        problems = list(examine_store(ResultStore(root), deep=True, fix=True))
+        sound = all(one.mended and "/.seen/" in one.what for one in problems)
+        sound = sound and not list(examine_store(ResultStore(root), deep=True, fix=False))
         yield Outcome(after, stage, published(root) == expected and sound)

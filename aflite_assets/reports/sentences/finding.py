@@ -112,21 +112,21 @@ class FindingWords:
 
     def _at_the_fall(self, cue: Cue) -> str:
         """Return a sentence on a challenge set on which models fall, and on the cue there, or "" without such a set."""
-        fallen = fallen_sets(self.analysis.of(CHALLENGE_FALLS))
+        falls = [one for one in self.analysis.of(CHALLENGE_FALLS) if one.named]
         # A fall alone is no evidence against the cue: rows of the challenge set may be harder for any model.
-        for one in changed_in(cue, fallen):
+        for one in changed_in(cue, fallen_sets(falls)):
             return (
                 f"Models fall on “{short(one.name, _LONGEST)}”, and {SET_STATES[one.state]}; harder rows can also "
                 "cause a fall."
             )
         held = {one.name for one in cue.elsewhere if one.state == "holds"}
-        if not held.issuperset(fallen[:1]):
+        if not falls or falls[0].test_set not in held:
             return ""
-        falls = [one for one in self.analysis.of(CHALLENGE_FALLS) if one.named and one.test_set in fallen[:1]]
-        return "".join(
-            f"“{one.evaluator}” falls on “{short(one.test_set, _LONGEST)}” by {signed_points(one.fall)} points "
-            f"{bounds(one.low, one.high)}; the cue holds there too, so look for another reason, such as harder rows."
-            for one in falls[:1]
+        first = falls[0]
+        return (
+            f"“{first.evaluator}” falls on “{short(first.test_set, _LONGEST)}” by {signed_points(first.fall)} "
+            f"points {bounds(first.low, first.high)}; the cue holds there too, so look for another reason, such as "
+            "harder rows."
         )
 
     def sure(self) -> str:
@@ -140,7 +140,9 @@ class FindingWords:
             return f"The 95 % interval of the {signed_points(one.pull or 0)} points is {_range(one.low, one.high)}."
         if one is None and self.cues and self.verdict.code != "helps_no_shortcut_named" and self.tone != "unknown":
             cue = self.cues[0]
-            interval = f"95 % interval {percent(cue.low)} to {percent(cue.high)} %, on held-out rows"
+            # With questions, the finding begins with other shares than the cue's.
+            whose = "The cue's " if tells_without_question(self.analysis) else ""
+            interval = f"{whose}95 % interval {percent(cue.low)} to {percent(cue.high)} %, on held-out rows"
             of_answers = bool(self.facts.split_questions)
             return f"{interval}. {cue_leaning(cue, self.verdict.evidence.leanings, of_answers=of_answers)}"
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""

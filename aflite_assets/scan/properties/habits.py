@@ -45,7 +45,7 @@ def habit_flags(
 ) -> Flags:
     """Return the verb forms, and the signs beside words in at least `fewest` texts, as yes-or-no properties.
 
-    A sign before a word that often has this sign is also tested by its lack: "'and' without a comma before it".
+    A word that often has a sign before it is also tested by its lack: "'and' without a sign before it".
     """
     found = [*_verb_forms(tokens, source, declared), *_beside(texts, source, fewest, declared)]
     return flags_of(found, rows=tokens.texts)
@@ -66,15 +66,14 @@ def _beside(
 ) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
     known = [(text or "")[:MOST_CHARACTERS].lower() for text in texts]
     rows_with = {habit: rows for habit, rows in _rows_by_habit(known).items() if len(rows) >= fewest}
-    bare_rows = _bare_rows(known, {word for _, place, word in rows_with if place == "before"})
     for (sign, place, word), rows in rows_with.items():
         name = f"{sign} {place} '{word}'" if place else f"a sentence that begins with '{word}'"
         absent = f"no {name.removeprefix('a ').removeprefix('an ')}"
         yield _info(name, absent, source, declared), _marked(rows, len(texts))
-        lacking = bare_rows.get(word, []) if place == "before" else []
-        if len(lacking) >= fewest:
-            without = f"'{word}' without {sign} before it"
-            yield _info(without, f"no {without}", source, declared), _marked(lacking, len(texts))
+    for word, rows in _bare_rows(known, {word for _, place, word in rows_with if place == "before"}).items():
+        if len(rows) >= fewest:
+            without = f"'{word}' without a sign before it"
+            yield _info(without, f"no {without}", source, declared), _marked(rows, len(texts))
 
 
 def _rows_by_habit(texts: Sequence[str]) -> dict[tuple[str, str, str], list[int]]:

@@ -340,6 +340,7 @@ def test_a_finding_begins_with_the_answers_found_without_the_question(analysis: 
         "1 rule in all, 400 questions. The cue "
     )
     assert "aflite fix" not in screen.command
+    assert screen.sure.startswith("The cue's 95 % interval ")  # not that of the 72 %
     unsure = replace(asked, scan=replace(scan, blind=BlindScores(400, 0.5, (replace(rule, p_value=0.5),))))
     assert first_screen(unsure, from_files=True).finding.startswith("The cue ")
 

@@ -27,7 +27,7 @@ def _has(flags: Flags, name: str) -> list[int]:
     ("name", "rows"),
     [
         ("a comma before 'and' (t)", [0]),
-        ("'and' without a comma before it (t)", [1]),
+        ("'and' without a sign before it (t)", [1]),
         ("a semicolon before 'but' (t)", [0]),
         ("a dash before 'and' (t)", [2]),
         ("a comma behind 'however' (t)", [2]),
@@ -49,6 +49,11 @@ def test_the_lack_of_a_sign_is_named_without_it() -> None:
     assert absent["a comma before 'and' (t)"] == "no comma before 'and' (t)"
     assert absent["an opening bracket before 'again' (t)"] == "no opening bracket before 'again' (t)"
     assert absent["a sentence that begins with 'but' (t)"] == "no sentence that begins with 'but' (t)"
+
+
+def test_a_word_that_lacks_several_signs_is_one_property() -> None:
+    flags = habit_flags(TEXTS, tokens_of(TEXTS), "t", fewest=1)  # 'and' has a comma before it once, and a dash once
+    assert sum("without" in info.name and "'and'" in info.name for info in flags.infos) == 1
 
 
 def test_rare_habits_are_left_out() -> None:

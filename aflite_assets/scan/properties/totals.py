@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.scan.merging import SAME_ROWS, jaccard
+from aflite_assets.scan.merging import SAME_ROWS
 from aflite_assets.scan.properties.number_grids import MULTIPLES, is_multiple, place_value
 from aflite_assets.scan.properties.records import Flags, PropertyInfo, flags_of, info_of
 
@@ -110,24 +110,26 @@ def _properties(
 ) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
     least = max(_LEAST_SHARE, fewest / max(rows, 1)) * len(read.values)
     sequences = _sequences(read)
-    for total in _minimal(_found(read, sequences, least), read):
+    totals = _minimal(_found(read, sequences, least), read)
+    for total in totals:
         names = [read.names[one] for one in total.parts]
         whole = total.value if total.whole is None else columns[read.names[total.whole]]
         has = (np.abs(_sums(columns, names) - whole) <= total.tolerance) & (_given(columns, names) > 1)
-        if int(np.sum(has)) >= fewest:
+        if has.sum() >= fewest:
             yield _info(total, read, declared), has
     for sequence in sequences:
-        if read.is_exact[[*sequence]].all() and len(np.unique(read.units[[*sequence]])) == 1:
+        is_alike = read.is_exact[[*sequence]].all() and len(np.unique(read.units[[*sequence]])) == 1
+        if is_alike and not any(total.columns <= set(sequence) for total in totals):
             yield from _multiples(columns, read, sequence, declared)
 
 
 def _sums(columns: Mapping[str, np.ndarray], names: Iterable[str]) -> np.ndarray:
-    return np.sum([np.nan_to_num(columns[name], nan=0.0) for name in names], axis=0)
+    return np.asarray(np.sum([np.nan_to_num(columns[name], nan=0.0) for name in names], axis=0))
 
 
 def _given(columns: Mapping[str, np.ndarray], names: Iterable[str]) -> np.ndarray:
     """Return the number of columns of each row that are neither missing nor 0."""
-    return np.sum([np.nan_to_num(columns[name], nan=0.0) != 0 for name in names], axis=0)
+    return np.asarray(np.sum([np.nan_to_num(columns[name], nan=0.0) != 0 for name in names], axis=0))
 
 
 def _multiples(
@@ -151,7 +153,7 @@ def _sequences(read: _Columns) -> list[tuple[int, ...]]:
     and no negative value, and columns with the same first or last part of the name.
     """
     groups: dict[object, list[int]] = {}
-    is_positive = (read.values >= 0).all(axis=0)
+    is_positive = np.asarray((read.values >= 0).all(axis=0))
     for place, name in enumerate(read.names):
         groups.setdefault("all", []).append(place)
         if is_positive[place]:
@@ -272,11 +274,13 @@ def _is_by_values(total: _Total, read: _Columns) -> bool:
 
 
 def _minimal(found: Iterable[_Total], read: _Columns) -> list[_Total]:
-    """Return the totals with the most rows, without totals of more columns that have the same rows."""
+    """Return the totals with the most rows. If nearly all rows of a total have a total of fewer of its columns, it is
+    left out.
+    """
     kept: list[tuple[_Total, np.ndarray]] = []
     for total in found:
         has = _carriers(total, read)
-        if not any(one.columns < total.columns and jaccard(has, other) >= SAME_ROWS for one, other in kept):
+        if not any(one.columns < total.columns and other[has].mean() >= SAME_ROWS for one, other in kept):
             kept.append((total, has))
     return [total for total, _ in sorted(kept, key=lambda one: -int(one[1].sum()))[:MOST_TOTALS]]
 

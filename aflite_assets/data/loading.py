@@ -58,7 +58,7 @@ def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None)
         return {"commit": source_commit(hub)}
     _require_files(source)
     files = source.files()
-    if isinstance(source, ImageFolderSource):
+    if isinstance(source, ImageFolderSource | TableSource):
         files += [folder / path for folder in dict.fromkeys(source.folders()) for path in image_paths(folder)]
     if not files:
         return {}
@@ -183,10 +183,10 @@ def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
 
 
 def _require_files(source: SourceSpec) -> None:
-    if isinstance(source, ImageFolderSource):
-        for split, folder in zip(source.splits, source.folders(), strict=True):
+    if isinstance(source, ImageFolderSource | TableSource):
+        for folder in source.folders():
             if not folder.is_dir():
-                raise MissingDataError(f"split {split!r}: the folder {str(folder)!r} does not exist; correct the path")
+                raise MissingDataError(f"the folder {str(folder)!r} does not exist; correct the path")
     missing = [path for path in source.files() if not path.is_file()]
     if missing and missing[0].is_dir():
         raise MissingDataError(

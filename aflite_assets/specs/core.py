@@ -11,7 +11,7 @@ from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.filter import Count, FilterSpec
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import Name, RowCount, SplitName, StrictSpec
-from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
+from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple, images_without_column
 from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.wording import LONGEST_NAME, is_printable_name
 
@@ -110,6 +110,8 @@ class ChallengeSpec(ChosenQuestions):
     @model_validator(mode="after")
     def _splits_exist(self) -> Self:
         splits = list(self.source.splits)
+        if (problem := images_without_column(self.source, self.columns.image)) is not None:
+            raise ValueError(problem)
         if self.split not in splits:
             raise ValueError(f"`split` is {self.split!r}, but `source` has only the splits {splits}; name one")
         if self.fine_tune is not None and self.fine_tune not in splits:

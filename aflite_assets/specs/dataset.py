@@ -16,7 +16,7 @@ from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.scan_settings import ScanSpec
-from aflite_assets.specs.sources import CHOICE_FORMATS
+from aflite_assets.specs.sources import CHOICE_FORMATS, images_without_column
 from aflite_assets.wording import did_you_mean
 
 LONGEST_SET_NAME = 64
@@ -72,6 +72,8 @@ class DatasetSpec(_WithStudies):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         splits = (*self.source.splits, *self.holdout)
+        if (problem := images_without_column(self.source, self.columns.image)) is not None:
+            raise ValueError(problem)
         if "train" not in self.source.splits:
             raise ValueError(f"`source` has no split named 'train' (it has {list(splits)}); rename the split to filter")
         if len(splits) < 2:

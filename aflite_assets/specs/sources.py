@@ -76,10 +76,21 @@ class TableSource(TableFormat):
     """Files with rows and columns, one or more per split. Paths are relative to the YAML file."""
 
     splits: dict[SplitName, Files] = Field(min_length=1)
+    images: str | None = Field(
+        None,
+        min_length=1,
+        exclude_if=lambda folder: folder is None,
+        description="folder of the images that the column `columns.image` names, for tables without the images "
+        "themselves; several tables may share the folder",
+    )
 
     def files(self) -> list[Path]:
-        """Return every file of the source."""
+        """Return the table files. The function `image_folders.image_paths` finds the images."""
         return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
+
+    def folders(self) -> list[Path]:
+        """Return the folder of the named images, if there is one."""
+        return [] if self.images is None else [Path(self.images)]
 
 
 class HubSource(StrictSpec):
@@ -276,6 +287,17 @@ ChoiceSource = MultipleChoiceSource | PreferenceSource
 """Types of sources with right and wrong answers to questions as rows."""
 
 CHOICE_FORMATS = ("multiple_choice", "preference")
+
+
+def images_without_column(source: BaseModel, column: str | None) -> str | None:
+    """Return an error message if the source has a folder of images, but `column` (`columns.image`) is None."""
+    table = source.table if isinstance(source, ChoiceSource) else source
+    if not isinstance(table, TableSource) or table.images is None or column is not None:
+        return None
+    return (
+        f"`images` of the source is {table.images!r}, but `columns.image` is not set; name the column with the names "
+        "of the images in `columns.image`, or remove `images`"
+    )
 
 
 def hub_of(source: BaseModel) -> HubSource | None:

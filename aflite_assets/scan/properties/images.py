@@ -35,12 +35,10 @@ _SMALL, _SHRUNK = 32, 64
 """Sides in pixels: shorter images are small; colours of large images are measured after shrinking."""
 
 _MIDDLE, _MOST_SHIFT = 128, 4
-"""Side of the middle of an image in which colours are compared, and the largest shift that is tried, in pixels."""
+"""Side of the middle of an image in which colours and neighbouring pixels are compared, and the largest shift that is tried, in pixels."""
 
-_DETAIL, _OF_NOISE = 256, 35.0
-"""Side of the middle of an image in which fine detail is measured, in pixels; and the ratio of the variances of fourth
-and first differences of noise.
-"""
+_OF_NOISE = 35.0
+"""Ratio of the variances of fourth and first differences of noise."""
 
 _CORNERS = ("top left", "top right", "bottom left", "bottom right")
 _COLOURS = ("red", "green", "blue")
@@ -204,8 +202,8 @@ def _fine_detail(grey: np.ndarray) -> dict[tuple[str, str], float]:
     differences, so it does not depend on contrast. An image of one colour has no value. `grey`: int16 of shape
     (height, width).
     """
-    top, left = (max(0, (size - _DETAIL) // 2) for size in grey.shape)
-    middle = grey[top : top + _DETAIL, left : left + _DETAIL]
+    top, left = (max(0, (size - _MIDDLE) // 2) for size in grey.shape)
+    middle = grey[top : top + _MIDDLE, left : left + _MIDDLE]
     if min(middle.shape) < 5:
         return {}
     coarse, fine = (sum(float(np.diff(middle, n=order, axis=axis).var()) for axis in (0, 1)) for order in (1, 4))

@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from aflite_assets.specs.chosen_questions import ChosenQuestions
-from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec, images_without_column
 from aflite_assets.specs.filter import Count, FilterSpec
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import Name, RowCount, SplitName, StrictSpec
-from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple, images_without_column
+from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
 from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.wording import LONGEST_NAME, is_printable_name
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
+from aflite_assets.specs.columns import images_without_column
 from aflite_assets.specs.core import CoreSpec, PlantedValues
 from aflite_assets.specs.filter import compared_name
 from aflite_assets.specs.models.kinds import EncoderSpec
@@ -16,7 +17,7 @@ from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.scan_settings import ScanSpec
-from aflite_assets.specs.sources import CHOICE_FORMATS, images_without_column
+from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.wording import did_you_mean
 
 LONGEST_SET_NAME = 64

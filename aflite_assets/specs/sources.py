@@ -77,20 +77,12 @@ class TableSource(TableFormat):
 
     splits: dict[SplitName, Files] = Field(min_length=1)
     images: str | None = Field(
-        None,
-        min_length=1,
-        exclude_if=lambda folder: folder is None,
-        description="folder of the images that the column `columns.image` names, for tables without the images "
-        "themselves; several tables may share the folder",
+        None, min_length=1, exclude_if=lambda one: one is None, description="folder of the files in `columns.image`"
     )
 
     def files(self) -> list[Path]:
         """Return the table files. The function `image_folders.image_paths` finds the images."""
         return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
-
-    def folders(self) -> list[Path]:
-        """Return the folder of the named images, if there is one."""
-        return [] if self.images is None else [Path(self.images)]
 
 
 class HubSource(StrictSpec):
@@ -289,17 +281,6 @@ ChoiceSource = MultipleChoiceSource | PreferenceSource
 CHOICE_FORMATS = ("multiple_choice", "preference")
 
 
-def images_without_column(source: BaseModel, column: str | None) -> str | None:
-    """Return an error message if the source has a folder of images, but `column` (`columns.image`) is None."""
-    table = source.table if isinstance(source, ChoiceSource) else source
-    if not isinstance(table, TableSource) or table.images is None or column is not None:
-        return None
-    return (
-        f"`images` of the source is {table.images!r}, but `columns.image` is not set; name the column with the names "
-        "of the images in `columns.image`, or remove `images`"
-    )
-
-
 def hub_of(source: BaseModel) -> HubSource | None:
     """Return the hub dataset of a source: the source itself or its `table`. Return None if the source does not use a
     hub dataset.
@@ -339,9 +320,7 @@ class ImageFolderSource(StrictSpec):
 
 
 class FeatureFiles(StrictSpec):
-    """The `.npy` files of one split. Features have the shape (rows, width). Labels and groups have one number per
-    row.
-    """
+    """The `.npy` files of one split: features of shape (rows, width), and one label and group number per row."""
 
     features: str
     labels: str

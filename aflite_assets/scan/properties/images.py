@@ -35,7 +35,7 @@ _SMALL, _SHRUNK = 32, 64
 """Sides in pixels: shorter images are small; colours of large images are measured after shrinking."""
 
 _MIDDLE, _MOST_SHIFT = 128, 4
-"""Side of the middle of an image in which colours and neighbouring pixels are compared, and the largest shift that is tried, in pixels."""
+"""Side of the middle of an image in which pixels are compared, and the largest shift that is tried, in pixels."""
 
 _OF_NOISE = 35.0
 """Ratio of the variances of fourth and first differences of noise."""

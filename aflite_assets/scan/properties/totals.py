@@ -28,6 +28,9 @@ _DOMINATES, _NEARBY = 3, 25
 on either side that it is compared with.
 """
 
+_BESIDE = 0.1
+"""Parts of a total were rounded if at least this share of its rows, beyond chance, is next to the total."""
+
 _MORE_OFTEN = 1.3
 """Totals are multiples of a number more often than by chance if they are by this factor."""
 
@@ -235,6 +238,8 @@ def _total(
     rounding = int(np.ceil(width / unit - 1e-9))
     for around in (0, rounding):
         number = _standing_out(different, counts, around, least)
+        if around == 0 and number is not None and _is_rounded(different, counts, number, rounding):
+            continue
         if number is not None and (whole is None or number == 0):
             parts = tuple(one for place, one in enumerate(run.tolist()) if whole is None or place != whole % len(run))
             column = None if whole is None else int(run[whole])
@@ -259,6 +264,15 @@ def _standing_out(different: np.ndarray, counts: np.ndarray, around: int, least:
     nearby = np.abs(np.cumsum(apart) - np.cumsum(apart)[best]) <= _NEARBY
     others = int(inside[apart & nearby].max(initial=0))
     return int(different[best]) if inside[best] >= max(least, _DOMINATES * others) else None
+
+
+def _is_rounded(different: np.ndarray, counts: np.ndarray, number: int, rounding: int) -> bool:
+    """Return True if totals next to `number` are frequent too, so that its parts were rounded."""
+    distances = np.abs(different - number)
+    elsewhere = (distances > rounding) & (distances <= _NEARBY)
+    expected = 2 * rounding * int(counts[elsewhere].max(initial=0))
+    beside = int(counts[(distances > 0) & (distances <= rounding)].sum())
+    return beside > expected + _BESIDE * int(counts[distances == 0].sum())
 
 
 def _carriers(total: _Total, read: _Columns) -> np.ndarray:

@@ -85,6 +85,27 @@ def test_light_of_known_pixels() -> None:
     assert values["sharpness"] == pytest.approx([0, 40])
 
 
+DETAIL = "fine detail (low if enlarged or blurred)"
+
+
+def test_fine_detail_falls_when_an_image_is_enlarged_and_does_not_depend_on_contrast() -> None:
+    noise = RNG.integers(60, 190, (96, 96), dtype=np.uint8)
+    picture = Image.fromarray(np.repeat(noise[..., None], 3, axis=2))
+    small = picture.resize((48, 48), Image.Resampling.BOX)
+    enlarged = small.resize((96, 96), Image.Resampling.BICUBIC)
+    faint = Image.fromarray((np.asarray(picture).astype(int) // 3 + 80).astype(np.uint8))
+    flat = Image.new("RGB", (96, 96), (90, 90, 90))
+    tiny = picture.crop((0, 0, 4, 4))
+    contents = [encode(np.asarray(one), "PNG") for one in (picture, faint, enlarged, flat, tiny)]
+    _, numbers, _ = image_properties(image_column(contents), fewest=1, threads=1)
+    number = next(one for one in numbers if one.info.name == DETAIL)
+    values = np.where(number.codes < 0, np.nan, number.lows[number.codes])
+    assert values[:2] == pytest.approx([1.0, 1.0], abs=0.06)
+    assert values[2] < 0.15
+    assert np.isnan(values[3:]).all()
+    assert (number.info.kind, number.info.reason) == ("image", None)
+
+
 def test_bytes_that_are_no_image_keep_the_properties_of_their_file() -> None:
     has, values, copies = _properties([b"no image", encode(draw_pixels(RNG)), b""])
     assert has["cannot be decoded"] == [0, 2]

@@ -195,8 +195,8 @@ def test_images_that_are_no_bytes_are_refused(values: Any, held: str) -> None:
 def test_names_of_images_need_the_folder_of_the_images() -> None:
     with pytest.raises(
         DataError,
-        match=r"column 'picture' holds texts \(first: 'a.png'\), but every row needs an encoded image; if the texts are "
-        "names of image files, set `images` in `source` to their folder",
+        match=r"column 'picture' holds texts \(first: 'a.png'\), but every row needs an encoded image; if the texts "
+        "are names of image files, set `images` in `source` to their folder",
     ):
         _inputs({"picture": ["a.png"]}, image="picture")
 

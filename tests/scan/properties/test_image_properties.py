@@ -89,7 +89,7 @@ DETAIL = "fine detail (low if enlarged or blurred)"
 
 
 def test_fine_detail_falls_when_an_image_is_enlarged_and_does_not_depend_on_contrast() -> None:
-    noise = RNG.integers(60, 190, (96, 96), dtype=np.uint8)
+    noise = np.random.default_rng(4).integers(60, 190, (96, 96), dtype=np.uint8)
     picture = Image.fromarray(np.repeat(noise[..., None], 3, axis=2))
     small = picture.resize((48, 48), Image.Resampling.BOX)
     enlarged = small.resize((96, 96), Image.Resampling.BICUBIC)

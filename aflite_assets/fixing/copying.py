@@ -55,8 +55,6 @@ def require_outside(to: Path, origin: Origin) -> None:
             folders = origin.source.folders()
         case MetadataFolder():
             folders = [origin.source.folder]
-        case TableSource(images=str() as images):
-            folders = [Path(images)]
         case _:
             folders = []
     for folder in folders:

@@ -225,10 +225,12 @@ def test_a_table_of_image_names_beside_its_images(scan: Scan, tmp_path: Path) ->
 
 
 def test_tables_of_a_dataset_that_share_a_folder_of_images(scan: Scan, tmp_path: Path) -> None:
-    names = sorted(path.relative_to(tmp_path / "pictures") for path in _images(tmp_path / "pictures").rglob("*.jpg"))
+    names = sorted(
+        path.relative_to(tmp_path / "pictures") for path in _images(tmp_path / "pictures", 600).rglob("*.jpg")
+    )
     names = [names[place] for place in np.random.default_rng(1).permutation(len(names))]
     rows = [{"file": f"pictures/{name.as_posix()}", "label": name.parts[0], "site": "north"} for name in names]
-    for name, own in {"train": rows[:160], "test": rows[160:200], "later": rows[200:]}.items():
+    for name, own in {"train": rows[:480], "test": rows[480:540], "later": rows[540:]}.items():
         _write(tmp_path / f"{name}.csv", own)
     source = {"format": "csv", "images": ".", "splits": {"train": "train.csv", "test": "test.csv"}}
     columns = {"image": "file", "attributes": ["site"]}
@@ -238,8 +240,8 @@ def test_tables_of_a_dataset_that_share_a_folder_of_images(scan: Scan, tmp_path:
     path.write_text(yaml.safe_dump(spec))
     code, out, _ = scan(path)
     assert code == 1
-    assert "“JPEG quality is not 75” for class “cat”" in out.splitlines()[0]
-    assert "Scanned: train of animals, 160 of 200 rows. Compared: test (40), later (40)." in out
+    assert "“JPEG quality = 95” for class “cat”" in out.splitlines()[0]
+    assert "Scanned: train of animals, 480 of 540 rows. Compared: test (60), later (60)." in out
     fixed = main(["fix", str(path), "--cue", "1", "--by", "rebalance", "--to", str(tmp_path / "mended")])
     copy = yaml.safe_load((tmp_path / "mended" / "mended.yaml").read_text())
     assert fixed in (0, 1)

@@ -243,7 +243,7 @@ def test_tables_of_a_dataset_that_share_a_folder_of_images(scan: Scan, tmp_path:
     assert "“JPEG quality = 95” for class “cat”" in out.splitlines()[0]
     assert "Scanned: train of animals, 480 of 540 rows. Compared: test (60), later (60)." in out
     fixed = main(["fix", str(path), "--cue", "1", "--by", "rebalance", "--to", str(tmp_path / "mended")])
-    copy = yaml.safe_load((tmp_path / "mended" / "mended.yaml").read_text())
+    copy = yaml.safe_load((tmp_path / "mended" / "animals_fixed.yaml").read_text())
     assert fixed in (0, 1)
     assert (copy["source"]["images"], copy["columns"]) == (str(tmp_path), columns)
     path.write_text(yaml.safe_dump({**spec, "columns": {"text": "file"}}))

@@ -77,10 +77,7 @@ class TableSource(TableFormat):
 
     splits: dict[SplitName, Files] = Field(min_length=1)
     images: str | None = Field(
-        None,
-        min_length=1,
-        exclude_if=lambda one: one is None,
-        description="folder of the images named in `columns.image`",
+        None, min_length=1, exclude_if=lambda one: one is None, description="folder of the images in `columns.image`"
     )
 
     def files(self) -> list[Path]:

@@ -249,7 +249,7 @@ def test_tables_of_a_dataset_that_share_a_folder_of_images(scan: Scan, tmp_path:
     path.write_text(yaml.safe_dump({**spec, "columns": {"text": "file"}}))
     code, _, err = scan(path)
     assert code == 2
-    assert f"`images` of the source is '{tmp_path}/', but `columns.image` is not set; name the column" in err
+    assert f"`images` of the source is '{tmp_path}', but `columns.image` is not set; name the column" in err
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.scan.merging import SAME_ROWS
 from aflite_assets.scan.properties.number_grids import MULTIPLES, is_multiple, place_value
 from aflite_assets.scan.properties.records import Flags, PropertyInfo, flags_of, info_of
 
@@ -39,6 +38,9 @@ _FEWEST_VALUES = 10
 
 _ALIKE = 0.2
 """Maximum share of one combination of values among the rows with a total; otherwise the values say it by themselves."""
+
+_SAME_ROWS = 0.8
+"""If at least this share of a total's rows has a total of fewer of its columns, the larger total is left out."""
 
 _LONGEST, _MOST_RUNS = 60, 4_000
 """Maximum number of neighbours that are added, and of runs of neighbours in one sequence of columns."""
@@ -294,7 +296,7 @@ def _minimal(found: Iterable[_Total], read: _Columns) -> list[_Total]:
     kept: list[tuple[_Total, np.ndarray]] = []
     for total in found:
         has = _carriers(total, read)
-        if not any(one.columns < total.columns and other[has].mean() >= SAME_ROWS for one, other in kept):
+        if not any(one.columns < total.columns and other[has].mean() >= _SAME_ROWS for one, other in kept):
             kept.append((total, has))
     return [total for total, _ in sorted(kept, key=lambda one: -int(one[1].sum()))[:MOST_TOTALS]]
 

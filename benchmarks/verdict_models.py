@@ -140,6 +140,7 @@ class Model:
         self._predicted: dict[int, np.ndarray] = {}
 
     def predict(self, rows: Rows) -> np.ndarray:
+        """Return the predicted labels of rows; they are computed once per set of rows."""
         if id(rows) not in self._predicted:
             self._predicted[id(rows)] = self.fitted.predict(rows)
         return self._predicted[id(rows)]

@@ -9,6 +9,7 @@ from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.checks import CheckOutcome
+from aflite_assets.reports.sentences.attributes import harder_sentences
 from aflite_assets.reports.sentences.finding import FindingWords, Tone, tells_without_question, tone_of
 from aflite_assets.reports.sentences.finding_cues import cues_of
 from aflite_assets.reports.sentences.summary import SMALL_TEST_SET
@@ -52,7 +53,7 @@ _ABOUT: Mapping[str, str] = {
 _ABOUT_SETS = {"not_at_chance": "On the challenge set"}
 """Beginnings of the sentences on checks of test sets, by the check's name."""
 
-_MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 190
+_MOST_CUES, _MOST_FAILED, _MOST_HARDER, _LONGEST, _LONGEST_SAID = 12, 2, 2, 40, 190
 
 
 @dataclass(frozen=True)
@@ -235,6 +236,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
             "row predict another class. Check the surest rows first.",
             "rows",
         )
+    yield from (Limit(said, "attributes") for said in harder_sentences(analysis)[:_MOST_HARDER])
     seeds = {
         (one.train_set, one.seed)
         for one in analysis.of(TRAININGS)

@@ -140,6 +140,7 @@ def _written(
         written,
         notes,
         asked=frozenset(cue.number for cue in chosen),
+        by=options.by,
         is_weighted=changes.weights is not None,
     )
 

@@ -27,8 +27,8 @@ class Fixed:
     files.
 
     `notes`: sentences on the limits of the cleaned copy. `asked`: numbers of the cues that the user chose to remove.
-    `by`: the remedy that the user chose, or None for the default. `is_weighted`: whether the copy has weights. For a copy with weights, `after` contains the cues of `before`,
-    measured with the weights.
+    `by`: the remedy that the user chose, or None for the default. `is_weighted`: whether the copy has weights. For a
+    copy with weights, `after` contains the cues of `before`, measured with the weights.
     """
 
     before: ScanResult

@@ -166,7 +166,7 @@ def test_after_a_rebalance_that_leaves_the_cue_the_next_step_is_another_one(run:
     """A number that goes with the class at every limit still tells the class beyond the limit that was balanced."""
     rng = np.random.default_rng(1)
     labels = rng.integers(0, 2, 1500)
-    words = "the a dog cat runs eats big small house tree river walks over under red".split()
+    words = ["the", "a", "dog", "cat", "runs", "eats", "big", "small", "house", "tree", "river", "over", "red"]
     rows = [
         {"text": " ".join(rng.choice(words, 12)), "age": round(40 + 22 * label + 12 * float(rng.normal())),
          "label": ["no", "yes"][label]}
@@ -175,7 +175,8 @@ def test_after_a_rebalance_that_leaves_the_cue_the_next_step_is_another_one(run:
     path = write_rows(tmp_path / "ages.csv", rows)
     code, out, _ = run("fix", path, "--label", "label", "--cue", 1, "--to", tmp_path / "subset")
     first, following = out.splitlines()[:2]
-    assert (code, first.startswith("Cue 1 is weaker: “age ")) == (1, True)
+    assert code == 1
+    assert first.startswith(("Cue 1 is weaker: “age ", "Cue 1 is still there: “age "))
     assert following == (
         "Tried: --by rebalance, which keeps a subset of the rows. Next: begin again from the original with --by drop, "
         "which leaves out the column."

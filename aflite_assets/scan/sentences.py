@@ -231,13 +231,23 @@ def column_questions(result: ScanFacts) -> dict[int, str]:
     questions: dict[int, str] = {}
     for cue in sorted((line.lead for line in cue_lines(result)), key=lambda one: one.is_artefact):
         columns = [name for name in columns_of(cue) if name not in asked]
-        if columns and not (cue.is_artefact and (cue.reason == "declared" or cue.kinds & _KNOWN_COLUMNS)):
+        if columns and _is_asked(cue):
             if len(questions) == MOST_QUESTIONS:
                 last = [*questions][-1]
                 return {**questions, last: f"{questions[last]} Ask the same about every other column in the list."}
             questions[cue.number] = _known_before(columns)
             asked.update(columns)
     return questions
+
+
+def column_question(cue: Cue) -> str:
+    """Return the question on the columns of one cue: were the values known before the label? Return "" without one."""
+    columns = columns_of(cue)
+    return _known_before(columns) if columns and _is_asked(cue) else ""
+
+
+def _is_asked(cue: Cue) -> bool:
+    return not (cue.is_artefact and (cue.reason == "declared" or cue.kinds & _KNOWN_COLUMNS))
 
 
 def _known_before(columns: Sequence[str]) -> str:

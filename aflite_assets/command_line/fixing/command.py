@@ -228,12 +228,18 @@ def _scan_copy(options: argparse.Namespace, copy: Path) -> "ScanResult":
 
 
 def _notes(read: "ScanInput", changes: "Changes", cues: "list[Cue]", *, has_spec: bool) -> list[str]:
+    from aflite_assets.scan.sentences import column_question
+
     notes = [] if changes.weights is None else _weight_notes(is_bare=read.bare is not None)
     if changes.dropped and (read.rows.texts or read.rows.images is not None):
         notes.append(
             "A dropped column is no longer found because it is no longer there; what goes with it in texts or images "
             "stays."
         )
+    asked = (column_question(cue) for cue in cues if changes.dropped and not cue.is_artefact)
+    notes += [
+        f"{asks} If it was known, and is part of the task, keep the original." for asks in list(filter(None, asked))[:1]
+    ]
     if read.dataset is not None and read.dataset.spec.challenge_sets:
         names = ", ".join(read.dataset.spec.challenge_sets)
         notes.append(f"Challenge sets are left as they are: {names}.")

@@ -16,7 +16,7 @@ from aflite_assets.reports.sentences.summary import SMALL_TEST_SET
 from aflite_assets.reports.sentences.versions import outcome_line
 from aflite_assets.scan.cues import Cue
 from aflite_assets.scan.remedies import effect_of
-from aflite_assets.scan.sentences import blind_sentence
+from aflite_assets.scan.sentences import blind_sentence, column_question
 from aflite_assets.text import count, listed, one_line, short
 from aflite_assets.wording import counted, truncate
 
@@ -186,7 +186,8 @@ def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
     numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable)
     effect = effect_of(analysis.scan, mendable)
     command = f"aflite fix {analysis.facts.name}.yaml {numbers} --to NEW_FOLDER"
-    return f"{command}   # {effect}, in a copy" if effect else command
+    first = "once decided: " if not mendable[0].is_artefact and column_question(mendable[0]) else ""
+    return f"{command}   # {first}{effect}, in a copy" if effect else command
 
 
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:

@@ -27,7 +27,7 @@ from aflite_assets.reports.sentences.leaning import (
 )
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
-from aflite_assets.scan.sentences import column_questions
+from aflite_assets.scan.sentences import column_question
 from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
 
@@ -415,9 +415,13 @@ class VerdictWords:
         """Return a question on the column of the finding's first cue, and advice on when to drop the column. Return ""
         if the first cue is not about a column.
         """
-        scan, cues = self.analysis.scan, () if self.leaning is not None else cues_of(self.analysis, self.one)
-        question = column_questions(scan).get(cues[0].number, "") if scan is not None and cues else ""
-        return f"{question} Also drop a column that is no part of the task." if question else ""
+        cues = () if self.leaning is not None else cues_of(self.analysis, self.one)
+        question = column_question(cues[0]) if cues else ""
+        return (
+            f"{question} A column that was known may be a real signal: drop it only if it is no part of the task."
+            if question
+            else ""
+        )
 
     def all_rows(self) -> str:
         """Return the phrase "all rows for training". For questions, which may be used only to test models, the phrase

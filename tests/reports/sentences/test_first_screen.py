@@ -100,8 +100,11 @@ def test_a_column_is_asked_for_when_it_was_known(analysis: Analysis) -> None:
     days = replace(cue(0, "days at least 2", "days", kind="column"), reason=None)
     screen = first_screen(judged(without_falls(analysis), "easy", cues=(days,)), from_files=True)
     assert screen.to_do == (
-        "Was “days” known before the label was? If not, drop the column. Also drop a column that is no part of the "
-        "task. Otherwise keep the dataset as it is."
+        "Was “days” known before the label was? If not, drop the column. A column that was known may be a real signal: "
+        "drop it only if it is no part of the task. Otherwise keep the dataset as it is."
+    )
+    assert screen.command == (
+        "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER   # once decided: leaves out the column, in a copy"
     )
 
 
@@ -109,8 +112,8 @@ def test_the_advice_on_a_column_is_also_in_the_json(analysis: Analysis) -> None:
     days = replace(cue(0, "days at least 2", "days", kind="column"), reason=None)
     json: Any = verdict_json(judged(without_falls(analysis), "easy", cues=(days,)))
     assert json["details"][-1].endswith(
-        " Was “days” known before the label was? If not, drop the column. Also drop a column that is no part of the "
-        "task."
+        " Was “days” known before the label was? If not, drop the column. A column that was known may be a real "
+        "signal: drop it only if it is no part of the task."
     )
     artefact: Any = verdict_json(judged(analysis, "artefact_tells", cues=(replace(days, reason="artefact"),)))
     assert "known before" not in artefact["details"][-1]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
@@ -109,7 +110,8 @@ def first_screen(analysis: Analysis, *, from_files: bool, versions: Sequence[Ver
     earlier results; for a cleaned copy, the comparison with the original comes last.
     """
     about = _about(analysis)
-    change = next(filter(None, (outcome_line(one, analysis.scan) for one in reversed(versions))), "")
+    falls = analysis.of(CHALLENGE_FALLS)
+    change = next(filter(None, (outcome_line(one, analysis.scan, falls) for one in reversed(versions))), "")
     if not analysis.verdicts:
         found = "No filtering was run, so there is no finding."
         limits = tuple(_limits(analysis, "", (), touched=True))

@@ -160,6 +160,18 @@ def test_the_first_screen_begins_with_what_became_of_the_repaired_cue(analysis: 
     assert first_screen(mended, from_files=True, versions=(compared("toy_nli of 2026"),)).change == ""
 
 
+def test_a_repair_after_which_models_still_fall_says_both_in_the_first_sentence(analysis: Analysis) -> None:
+    falls = (replace(FALL, fall=12.3, low=8.0, high=16.6), replace(FALL, evaluator="other", fall=9.0, low=4.0))
+    data = replace(analysis, tables={**analysis.tables, CHALLENGE_FALLS.name: falls})
+    moved = compared("toy_nli of 2026", MovedCue("closing", "entailment", False, 0.98, None))
+    change = first_screen(judged(data, "easy"), from_files=True, versions=(moved,)).change
+    assert change.startswith(
+        "Since toy_nli of 2026, the cue “closing” no longer predicts the label: 98.0 % balanced accuracy then, not "
+        "found now (a scan of these rows finds cues from 60 % on), but models still fall on a challenge set: “svm” by "
+        "12.3 points [8.0, 16.6] on “clean”. "
+    )
+
+
 def test_a_weaker_cue_has_both_numbers_and_others_are_counted(analysis: Analysis) -> None:
     weaker = MovedCue("ends with '!'", "entailment", True, 0.9, 0.6)
     others = MovedCue("site", "entailment", False, 0.7, None), MovedCue("new", "entailment", False, None, 0.8)

@@ -267,6 +267,21 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
     assert (without.tone, without.badge, without.command) == ("none", "No shortcut shown", "")
 
 
+def test_a_candidate_is_named_with_the_reason_why_leaning_on_it_was_not_tested(analysis: Analysis) -> None:
+    """Where the certainty is about something else, the reason stands in the finding."""
+    candidate = replace(cue(2, "the word 'not' (text)", "text", kind="words"), reason=None)
+    reason = (
+        "It was not tested whether models lean on it, because at most three properties are tested, and declared ones "
+        "come first. To have it tested, add an attribute that states which rows have the cue, and declare it "
+        "irrelevant."
+    )
+    judge = first_screen(judged(analysis, "easy", cues=(candidate,)), from_files=True)
+    assert (judge.sure.endswith(reason), reason in judge.finding) == (True, False)
+    unknown = first_screen(judged(analysis, "cannot_tell", cues=(candidate,)), from_files=True)
+    assert unknown.sure == ""
+    assert unknown.finding.endswith(f"where chance is 50 %. {reason} You decide whether it belongs to the task.")
+
+
 def test_a_cue_of_one_class_alone_is_asked_about_before_it_is_kept(analysis: Analysis) -> None:
     mixed = replace(cue(2, "long (text)", "text", kind="length"), reason=None, tested_rows=300, tested_precision=0.8)
     pure = replace(mixed, tested_precision=1.0)

@@ -69,7 +69,7 @@ def _fixed(options: argparse.Namespace) -> int:
     from aflite_assets.command_line.fixing.origins import origin_of
     from aflite_assets.command_line.fixing.scan_files import read_scan_file, require_same_cues
     from aflite_assets.command_line.scanning.inputs import is_dataset, read_input, roles_of
-    from aflite_assets.command_line.specs_by_name import file_of
+    from aflite_assets.command_line.specs_by_name import file_of, same_name_note
     from aflite_assets.fixing.comparison import is_mended
     from aflite_assets.fixing.copying import require_free, require_outside
 
@@ -77,6 +77,7 @@ def _fixed(options: argparse.Namespace) -> int:
     scanned = None if options.scan is None else read_scan_file(options.scan, options)
     options = options if scanned is None else with_options(options, scanned.options)
     if is_dataset(options.file):
+        write_lines(sys.stderr, [escaped(line) for line in filter(None, [same_name_note(options.file)])])
         options = argparse.Namespace(**{**vars(options), "file": str(file_of(options.file))})
     read = read_input(options)
     origin = origin_of(read, Path(options.file), roles_of(options))  # refuses sources before they are scanned

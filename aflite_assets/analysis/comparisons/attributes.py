@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.analysis.comparisons.falls import fair_sets
+from aflite_assets.analysis.comparisons.falls import fair_sets, fall_interval
 from aflite_assets.analysis.inputs.records import AttributeValues, BenchmarkData, TestSet
-from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, crossed_interval
-from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, LEAST_NAMED, NOWHERE, pull_weights
+from aflite_assets.analysis.intervals import CONFIDENCE
+from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, FEWEST_IN_CLASS, LEAST_NAMED
 from aflite_assets.analysis.scores.accuracy import Score, correct_rows, score, trained_right
 from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.analysis.tidy import TidyTable, record_of
@@ -31,7 +31,8 @@ class AttributeAccuracy(Score):
 
     `set_rows`: number of rows of the test set. `difference`: in points, the accuracy on these rows minus the accuracy
     on the other rows of the same class, averaged over classes, with its 95 % interval and p-value; None if fewer than
-    `FEWEST_CARRIERS` rows can be compared. `below_in_all`: whether the difference is negative in every class.
+    `FEWEST_CARRIERS` rows of either kind can be compared. `below_in_all`: whether the difference is negative in every
+    class.
     """
 
     evaluator: str
@@ -99,30 +100,40 @@ def _accuracy(
     cells = data.cells_of(evaluator, "full", None)
     whole = score([correct_rows(cell, test_set) for cell in cells], inside, test_set.groups)
     place = {"evaluator": evaluator, "attribute": attribute.name, "value": value, "test_set": test_set.name}
-    gap = _difference(trained_right(data, evaluator, "full", "", test_set), inside, test_set)
-    if gap is None:
-        return record_of(AttributeAccuracy, whole, **place, set_rows=len(inside))
-    interval, below = gap
-    return record_of(AttributeAccuracy, interval, whole, **place, set_rows=len(inside), below_in_all=below)
+    right = trained_right(data, evaluator, "full", "", test_set)
+    return record_of(AttributeAccuracy, whole, **place, set_rows=len(inside), **_difference(right, inside, test_set))
 
 
-def _difference(
-    right: Sequence[np.ndarray], inside: np.ndarray, test_set: TestSet
-) -> tuple[CrossedInterval, bool] | None:
-    """Return the accuracy on the chosen rows minus the accuracy on the other rows of their classes, in points, and
-    whether the difference is negative in every class. Return None if there are too few rows or no training run.
+def _difference(right: Sequence[np.ndarray], inside: np.ndarray, test_set: TestSet) -> dict[str, float | bool]:
+    """Return the fields of an `AttributeAccuracy` that compare the chosen rows with the other rows of their classes, or
+    nothing if there are too few rows or no training run.
     """
-    if not right or not inside.any():
-        return None
     labels = test_set.labels
-    by_class, counted = pull_weights(labels, np.where(inside, labels, NOWHERE), to_own=True)
-    if counted < FEWEST_CARRIERS:
-        return None
-    weights = by_class[np.arange(len(labels)), labels]
-    interval = crossed_interval([len(labels) * weights * one for one in right], None, test_set.groups)
-    mean = weights * np.mean(right, axis=0)
-    compared = np.unique(labels[weights != 0])
-    return interval, all(float(mean[labels == label].sum()) < 0 for label in compared)
+    sides = [~inside, inside]
+    numbers = [np.bincount(labels[side], minlength=len(test_set.label_names)) for side in sides]
+    compared = np.flatnonzero(np.minimum(*numbers) >= FEWEST_IN_CLASS)
+    sides = [side & np.isin(labels, compared) for side in sides]
+    codes = None if test_set.groups is None else [test_set.groups[side] for side in sides]
+    if not right or min(side.sum() for side in sides) < FEWEST_CARRIERS:
+        return {}
+    if codes is not None and min(len(np.unique(each)) for each in codes) < 2:
+        return {}
+    others, own = (
+        ([one[side] for one in right], labels[side], None if codes is None else codes[place])
+        for place, side in enumerate(sides)
+    )
+    fall = fall_interval(others, own)
+    mean = np.mean(right, axis=0)
+    below = all(
+        mean[sides[1] & (labels == each)].mean() < mean[sides[0] & (labels == each)].mean() for each in compared
+    )
+    return {
+        "difference": -fall.difference,
+        "low": -fall.high,
+        "high": -fall.low,
+        "p_value": fall.p_value,
+        "below_in_all": below,
+    }
 
 
 def harder_everywhere(found: Sequence[AttributeAccuracy], natural_set: str) -> list[list[AttributeAccuracy]]:

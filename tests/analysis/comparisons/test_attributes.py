@@ -31,6 +31,18 @@ def test_accuracies_are_those_of_the_rows_with_the_value(planted: BenchmarkData)
     assert (oak.difference, pine.difference) == (pytest.approx(-40.0), pytest.approx(40.0))
     assert (oak.low or 0.0) < -40.0 < (oak.high or 0.0) < 0
     assert (oak.harder, pine.harder) == (True, False)
+    # two independent shares: 1.96 times the root of 0.5 x 0.5 / 300 + 0.9 x 0.1 / 900, in points
+    assert ((oak.high or 0.0) - (oak.low or 0.0)) / 2 == pytest.approx(5.99, abs=0.1)
+
+
+def test_groups_with_both_values_do_not_widen_the_interval(planted: BenchmarkData) -> None:
+    """Rows of one group have both values, and right answers are spread evenly over the groups."""
+    data = wood_benchmark(planted)
+    natural = replace(data.test_sets[0], groups=np.arange(1200) // 4 % 30)
+    grouped = _found(replace(data, test_sets=(natural, *data.test_sets[1:])))["oak", "test"]
+    alone = _found(data)["oak", "test"]
+    assert grouped.difference == pytest.approx(-40.0)
+    assert (grouped.high or 0.0) - (grouped.low or 0.0) <= (alone.high or 0.0) - (alone.low or 0.0) + 1.0
 
 
 def test_the_difference_is_within_classes(planted: BenchmarkData) -> None:

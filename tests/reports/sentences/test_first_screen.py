@@ -104,7 +104,8 @@ def test_a_column_is_asked_for_when_it_was_known(analysis: Analysis) -> None:
         "drop it only if it is no part of the task. Otherwise keep the dataset as it is."
     )
     assert screen.command == (
-        "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER   # only if it is no real signal: leaves out the column, in a copy"
+        "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER   # only if it is no real signal: leaves out the column, in a "
+        "copy"
     )
 
 

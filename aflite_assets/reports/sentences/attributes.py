@@ -4,6 +4,7 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.attributes import ATTRIBUTE_ACCURACIES, AttributeAccuracy, harder_everywhere
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, fallen_sets
 from aflite_assets.analysis.comparisons.leanings import LEANINGS
+from aflite_assets.analysis.rules.leaning import LEAST_NAMED
 from aflite_assets.reports.tables.cells import bounds
 from aflite_assets.text import listed, percent, short, signed_points
 from aflite_assets.wording import counted
@@ -52,16 +53,26 @@ def _interval(one: AttributeAccuracy) -> str:
 
 
 def _more_at_the_fall(analysis: Analysis, first: AttributeAccuracy) -> str:
-    """Return a sentence on a challenge set that has more such rows and on which models fall, or ""."""
+    """Return a sentence on a challenge set that has more such rows and on which models fall, or "".
+
+    The fall may come from harder rows as far as these rows are no harder in the challenge set than in the natural one.
+    """
     fallen = fallen_sets(analysis.of(CHALLENGE_FALLS))
     own = {one.test_set: one for one in analysis.of(ATTRIBUTE_ACCURACIES) if one.place == first.place}
-    here = _share(first)
     for one in (own[name] for name in fallen if name in own):
-        if _share(one) >= here + _MORE:
-            return (
-                f"They are {percent(_share(one))} % of “{short(one.test_set, _LONGEST)}”, against {percent(here)} % of "
-                f"“{short(first.test_set, _LONGEST)}”, so the fall there may come from harder rows."
-            )
+        if one.accuracy is None or first.accuracy is None or _share(one) < _share(first) + _MORE:
+            continue
+        here, there = (f"“{short(name, _LONGEST)}”" for name in (first.test_set, one.test_set))
+        is_alike = 100 * (first.accuracy - one.accuracy) < LEAST_NAMED
+        so = (
+            "so the fall there may come from harder rows"
+            if is_alike
+            else "so harder rows do not explain the whole fall"
+        )
+        return (
+            f"They are {percent(_share(one))} % of {there}, against {percent(_share(first))} % of {here}. It is right "
+            f"on {percent(one.accuracy)} % of them there, and on {percent(first.accuracy)} % of them here, {so}."
+        )
     return ""
 
 

@@ -224,6 +224,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     """
     facts = analysis.facts
     yield from (Limit(one_line(note)) for note in facts.notes)
+    yield from (Limit(said, "attributes") for said in harder_sentences(analysis)[:_MOST_HARDER])
     failed = [check for check in analysis.checks if check.outcome == "failed" and check.name not in _FINDINGS]
     failed.sort(key=lambda check: check.about == "filter" and not touched)
     shown = failed[:_MOST_FAILED]
@@ -239,7 +240,6 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
             "row predict another class. Check the surest rows first.",
             "rows",
         )
-    yield from (Limit(said, "attributes") for said in harder_sentences(analysis)[:_MOST_HARDER])
     seeds = {
         (one.train_set, one.seed)
         for one in analysis.of(TRAININGS)

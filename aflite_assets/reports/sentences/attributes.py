@@ -69,9 +69,10 @@ def _more_at_the_fall(analysis: Analysis, first: AttributeAccuracy) -> str:
             if is_alike
             else "so harder rows do not explain the whole fall"
         )
+        right = f"“{first.evaluator}” is right on {percent(one.accuracy)} % of them there"
         return (
-            f"They are {percent(_share(one))} % of {there}, against {percent(_share(first))} % of {here}. It is right "
-            f"on {percent(one.accuracy)} % of them there, and on {percent(first.accuracy)} % of them here, {so}."
+            f"They are {percent(_share(one))} % of {there}, against {percent(_share(first))} % of {here}. {right}, and on "
+            f"{percent(first.accuracy)} % of them here, {so}."
         )
     return ""
 

@@ -24,8 +24,8 @@ def test_rows_that_are_harder_in_both_sets_are_named_with_their_shares(planted: 
     )
     assert "] on “test” and 40.0 points [" in said
     assert said.endswith(
-        "] on “plain”. They are 75.0 % of “plain”, against 25.0 % of “test”. It is right on 50.0 % of them there, and "
-        "on 50.0 % of them here, so the fall there may come from harder rows."
+        "] on “plain”. They are 75.0 % of “plain”, against 25.0 % of “test”. “linear” is right on 50.0 % of them "
+        "there, and on 50.0 % of them here, so the fall there may come from harder rows."
     )
     (limit,) = [one for one in first_screen(analysis, from_files=True).limits if one.section == "attributes"]
     assert limit.text == said
@@ -35,7 +35,8 @@ def test_rows_that_are_harder_in_both_sets_are_named_with_their_shares(planted: 
 def test_rows_that_are_harder_still_on_the_challenge_set_do_not_explain_the_whole_fall(planted: BenchmarkData) -> None:
     (said,) = harder_sentences(_analysis(planted, plain=0.3))
     assert said.endswith(
-        "It is right on 30.0 % of them there, and on 50.0 % of them here, so harder rows do not explain the whole fall."
+        "“linear” is right on 30.0 % of them there, and on 50.0 % of them here, so harder rows do not explain the "
+        "whole fall."
     )
 
 

@@ -69,11 +69,9 @@ def _more_at_the_fall(analysis: Analysis, first: AttributeAccuracy) -> str:
             if is_alike
             else "so harder rows do not explain the whole fall"
         )
+        shares = f"They are {percent(_share(one))} % of {there}, against {percent(_share(first))} % of {here}"
         right = f"“{first.evaluator}” is right on {percent(one.accuracy)} % of them there"
-        return (
-            f"They are {percent(_share(one))} % of {there}, against {percent(_share(first))} % of {here}. {right}, and on "
-            f"{percent(first.accuracy)} % of them here, {so}."
-        )
+        return f"{shares}. {right}, and on {percent(first.accuracy)} % of them here, {so}."
     return ""
 
 

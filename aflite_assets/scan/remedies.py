@@ -61,7 +61,7 @@ EFFECTS: Mapping[Remedy, str] = {
     "rebalance": "keeps a subset of the rows",
     "shuffle": "draws a new order of the rows",
 }
-"""What `aflite fix` does by each remedy."""
+"""Clauses on the effect of `aflite fix` with each remedy."""
 
 
 def remedies_of(cue: Cue) -> tuple[Remedy, ...]:

@@ -42,8 +42,8 @@ def _text(analysis: Analysis, records: list[AttributeAccuracy]) -> str:
         for one in records
     ]
     said = (
-        f"Rows with {value} are harder {where}: “{first.evaluator}” is right on them less often than on other rows of "
-        f"their classes, by {listed(gaps, _MOST_SETS)}."
+        f"Rows with {value} are harder {where}. Compared with other rows of their classes, “{first.evaluator}” is "
+        f"right on them less often, by {listed(gaps, _MOST_SETS)}."
     )
     return " ".join(filter(None, [said, _more_at_the_fall(analysis, first)]))
 

@@ -169,7 +169,7 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
     if tone == "judge" and tells_without_question(analysis):
         return f"aflite scan {name}.yaml"
-    fix = _fix_command(analysis, mendable[:_MOST_CUES])
+    fix = _fix_command(analysis, mendable[:_MOST_CUES], is_judged=tone == "judge")
     load = 'load_dataset("<dataset folder>", "filtered")'
     if verdict.shortcut:
         return fix or (load if verdict.evidence.effect == "helps" else "")
@@ -181,14 +181,17 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
     return {"helps_no_shortcut_named": load, "cannot_tell": f"aflite refresh {name}"}.get(verdict.code, "")
 
 
-def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
-    """Return the command that writes a cleaned copy, with a comment on its effect, or "" without a cue to remove."""
+def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...], *, is_judged: bool) -> str:
+    """Return the command that writes a cleaned copy, with a comment on its effect, or "" without a cue to remove.
+
+    `is_judged`: whether a person decides whether the cue belongs to the task.
+    """
     if not mendable or analysis.scan is None:
         return ""
     numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable)
     effect = effect_of(analysis.scan, mendable)
     command = f"aflite fix {analysis.facts.name}.yaml {numbers} --to NEW_FOLDER"
-    first = "only if it is no real signal: " if not mendable[0].is_artefact and column_question(mendable[0]) else ""
+    first = "only if it is no real signal: " if is_judged and column_question(mendable[0]) else ""
     return f"{command}   # {first}{effect}, in a copy" if effect else command
 
 

@@ -342,8 +342,8 @@ class VerdictWords:
             first += [cue for cue in named if cue.kind == "word"][:1]
         shown, left = listed([numbered_cue(cue, self.facts.label_names) for cue in first]), len(named) - len(first)
         others = f". {count(left)} more {'cue is' if left == 1 else 'cues are'} in the table" if left else ""
-        lead = "Removed more often than random rows of their classes, which alone shows no shortcut"
-        return f". {lead}: {shown}{others}"
+        lead = "Removed more often than random rows of their classes"
+        return f". {lead}: {shown}. This alone shows no shortcut{others}"
 
     def cost(self) -> Detail | None:
         """Return a sentence that compares training on filtered rows with training on all rows, on the dataset's own

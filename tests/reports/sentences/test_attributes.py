@@ -19,8 +19,8 @@ def test_rows_that_are_harder_in_both_sets_are_named_with_their_shares(planted: 
     analysis = _analysis(planted)
     (said,) = harder_sentences(analysis)
     assert said.startswith(
-        "Rows with wood = “oak” are harder everywhere: “linear” is right on them less often than on other rows of "
-        "their classes, by 40.0 points ["
+        "Rows with wood = “oak” are harder everywhere. Compared with other rows of their classes, “linear” is right on "
+        "them less often, by 40.0 points ["
     )
     assert "] on “test” and 40.0 points [" in said
     assert said.endswith(

@@ -149,9 +149,8 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
         "of “hans” ("
     )
     assert removed == (
-        "Removed: 798 of 1,200 train rows (66.5 %). Removed more often than random rows of their classes, which alone "
-        "shows no shortcut: the word "
-        "“not” of text_pair (500 rows, 20.0 % kept)."
+        "Removed: 798 of 1,200 train rows (66.5 %). Removed more often than random rows of their classes: the word "
+        "“not” of text_pair (500 rows, 20.0 % kept). This alone shows no shortcut."
     )
     assert costs.startswith(
         "Against all rows: trained on filtered instead of full, “linear” is 2.0 points below (95 % ["
@@ -181,9 +180,8 @@ def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> N
     text = verdict_text(with_shortcut(started(planted), length), "roberta")
     assert text.code == "shortcut_found_helps"
     assert beginning(text, "Removed").endswith(
-        "Removed more often than random rows of their classes, which alone shows no shortcut: "
-        "the number of words of text (13 or more; 500 rows, 90.0 "
-        "% contradiction, 20.0 % kept)."
+        "Removed more often than random rows of their classes: the number of words of text (13 or more; 500 rows, 90.0 "
+        "% contradiction, 20.0 % kept). This alone shows no shortcut."
     )
 
 
@@ -195,7 +193,7 @@ def test_a_word_is_named_beside_the_text_and_the_length_that_it_tells(planted: B
     assert (
         "rows whose label answer alone predicts (500 rows, 20.0 % kept), the number of words of answer (13 or more; "
         "500 rows, 20.0 % kept) and "
-        "the word “not” of text_pair (500 rows, 20.0 % kept). 1 more cue is in the table."
+        "the word “not” of text_pair (500 rows, 20.0 % kept). This alone shows no shortcut. 1 more cue is in the table."
     ) in beginning(text, "Removed")
 
 
@@ -222,10 +220,8 @@ def test_of_many_lengths_one_is_named(planted: BenchmarkData) -> None:
     longest = replace(words, name="length of text_pair", value="longest of its question")
     text = verdict_text(with_shortcut(started(planted), words, WORD, longest), "roberta")
     assert beginning(text, "Removed").endswith(
-        "Removed more often than random rows of their classes, which alone shows no shortcut: "
-        "the length of text_pair (longest of its question; 500 "
-        "rows, 20.0 % kept) and the word "
-        "“not” of text_pair (500 rows, 20.0 % kept)."
+        "Removed more often than random rows of their classes: the length of text_pair (longest of its question; 500 "
+        "rows, 20.0 % kept) and the word “not” of text_pair (500 rows, 20.0 % kept). This alone shows no shortcut."
     )
 
 
@@ -274,8 +270,8 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
         "Yours to judge: the word “not” of text_pair, with contradiction in 99.0 % of its 500 rows."
     )
     assert (
-        "Removed more often than random rows of their classes, which alone shows no shortcut: "
-        "the word “not” of text_pair (500 rows, 20.0 % kept)." in beginning(text, "Removed")
+        "Removed more often than random rows of their classes: the word “not” of text_pair (500 rows, 20.0 % kept)."
+        in beginning(text, "Removed")
     )
 
 

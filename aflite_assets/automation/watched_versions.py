@@ -37,22 +37,10 @@ def digest(value: object) -> str:
 
 
 def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str | None) -> Iterator[dg.AssetMaterialization]:
-    """Yield the event that reports a version, or nothing if the version is unknown or not new.
-
-    A version is new if it differs from the last reported version. If no version was reported, a version is new if
-    files or commits changed since the current results, so the first tick reports only changes.
-    """
-    reasons = [reason for stage in plan.stages for reason in stage.reasons if reason.kind in ("file", "commit")]
-    changed = "\n".join(dict.fromkeys(map(str, reasons)))
-    latest = latest_version(instance, plan.dataset)
-    if version is not None and (changed if latest is None else latest != version):
-        files = plan.contents.files(CONTENT_FIELDS).values() if plan.contents is not None else ()
-        sizes = [file.mark.size for some in files for file in some]
-        metadata: dict[str, str | int] = {
-            "changed": changed or "nothing, compared with the current results",
-            "files": len(sizes),
-            "bytes": sum(sizes),
-        }
+    """Yield the event that reports a version, or nothing if the version is unknown or was the last reported one."""
+    if version is not None and latest_version(instance, plan.dataset) != version:
+        changed = dict.fromkeys(f"{stage.stage}: {reason}" for stage in plan.stale for reason in stage.reasons)
+        metadata = {"changed": "\n".join(changed) or "nothing, compared with the current results"}
         yield dg.AssetMaterialization(ASSET, partition=plan.dataset, metadata=metadata, tags={VERSION_TAG: version})
 
 

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 import pytest
 
 from aflite_assets.errors import NotificationError
-from aflite_assets.notifying.webhook import post_message
+from aflite_assets.automation.webhook import post_message
 
 LIMIT = 0.5
 

@@ -90,10 +90,11 @@ def reason_of_step(event: dg.DagsterEvent) -> str:
 
 
 def reason_of(error: SerializableErrorInfo | None) -> str:
-    """Return the first line of the error that Dagster's errors wrap; "" if there is none."""
+    """Return the first line of the error that Dagster's errors wrap, with the line after a colon; "" if none."""
     while error is not None and error.cause is not None:
         error = error.cause
-    return "" if error is None else error.message.strip().partition("\n")[0]
+    lines = [""] if error is None else error.message.strip().split("\n")
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
 
 
 def _awaits_retry(record: dg.RunRecord, now: float) -> bool:

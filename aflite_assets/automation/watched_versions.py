@@ -14,6 +14,7 @@ from aflite_assets.stages.shared.content_hashes import CONTENT_FIELDS, FieldCont
 
 ASSET = "source_files"
 VERSION_TAG = "dagster/data_version"
+_OF_FILES = ("file ", "commit ", "the files ")
 
 
 def watched_version(spec: DatasetSpec, plan: DatasetPlan) -> str | None:
@@ -37,9 +38,14 @@ def digest(value: object) -> str:
 
 
 def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str | None) -> Iterator[dg.AssetMaterialization]:
-    """Yield the event that reports a version, or nothing if the version is unknown or was the last reported one."""
-    if version is not None and latest_version(instance, plan.dataset) != version:
-        changed = dict.fromkeys(f"{stage.stage}: {reason}" for stage in plan.stale for reason in stage.reasons)
+    """Yield the event that reports a version, or nothing if the version is unknown or not new.
+
+    A version is new if it differs from the last reported version. If no version was reported, a version is new if
+    files or commits changed since the current results, so the first tick reports only changes.
+    """
+    changed = dict.fromkeys(one for stage in plan.stages for one in stage.reasons if one.startswith(_OF_FILES))
+    latest = latest_version(instance, plan.dataset)
+    if version is not None and (changed if latest is None else latest != version):
         metadata = {"changed": "\n".join(changed) or "nothing, compared with the current results"}
         yield dg.AssetMaterialization(ASSET, partition=plan.dataset, metadata=metadata, tags={VERSION_TAG: version})
 

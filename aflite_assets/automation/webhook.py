@@ -1,7 +1,9 @@
 """Posting of a message to a webhook; the webhook's secret address does not appear in errors or logs."""
 
 import json
+from http.client import InvalidURL
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import (
     HTTPDefaultErrorHandler,
     HTTPErrorProcessor,
@@ -33,9 +35,12 @@ def post_message(address: str, text: str, *, seconds: float = TIMEOUT_SECONDS) -
     for handler in _HANDLERS:
         opener.add_handler(handler())
     try:
+        if "@" in urlsplit(address).netloc:
+            raise InvalidURL  # a lookup of this host would reveal the password
         request = Request(address, json.dumps({"text": text}).encode(), {"Content-Type": "application/json"})
         within(seconds, lambda: opener.open(request, timeout=seconds).close())
     except HTTPError as error:
+        error.close()
         trouble = f"answered {error.code}"
     except Exception as error:  # whose text may contain the address
         reason = getattr(error, "reason", None)

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from aflite_assets.refresh.changes import Change
 from aflite_assets.refresh.due import RETRIED_BY_COMMAND, Due, LastRun, what_is_due
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, State
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.stages.pipeline import STAGES
 
-WHY = (Change("field", "filter.threshold", "0.75", "0.8"),)
+WHY = ("filter.threshold: 0.75 -> 0.8",)
 MONDAYS = RefreshSpec(cron="0 3 * * 1", timezone="Europe/Berlin")
 
 
@@ -75,7 +74,6 @@ def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState)
     plan = _plan(made="raw_dataset", before=False)
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
     assert due.stages == ()
-    assert due.never_begun is True
     assert due.why_not == (
         "raw_dataset was never made; start it with `aflite refresh NAME`, or write `refresh: {start: true}` into "
         "its file",
@@ -169,7 +167,7 @@ def test_an_active_run_is_waited_for(state: RefreshState) -> None:
 def test_a_first_run_that_failed_is_named_though_the_file_does_not_start_it(state: RefreshState) -> None:
     plan, failed = _plan(made="raw_dataset", before=False), LastRun("failed", "run 12345678 failed")
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed)
-    assert (due.stages, due.never_begun, due.plan["raw_dataset"].state) == ((), False, "left")
+    assert (due.stages, due.plan["raw_dataset"].state) == ((), "left")
     assert "run 12345678 failed; correct its inputs, or start it with `" in due.why_not[0]
 
 

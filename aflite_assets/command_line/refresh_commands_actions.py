@@ -21,7 +21,6 @@ from aflite_assets.command_line.terminal import (
     one_line,
     size,
     table,
-    truncate_escaped,
     write_lines,
 )
 from aflite_assets.data.loading import load_source
@@ -45,8 +44,6 @@ WAITING = 4
 """Exit code of a refresh that a later refresh continues: a file is being written, or the dataset is being run."""
 MOST_BYTES = 256 << 20
 """Size above which tables are not read to count new rows, so that a plan stays quick."""
-_WHY = 110
-_WHOLE = 10_000
 
 
 def run_plan(options: argparse.Namespace) -> int:
@@ -95,7 +92,7 @@ def plan_lines(plans: Iterable[DatasetPlan]) -> list[str]:
             took = "" if stage.seconds is None else duration(max(stage.seconds, 0.001))
             rows.append((plan.dataset, stage.stage, stage.state_words, took, "; ".join(stage.reasons)))
         notes += [escaped(f"{plan.dataset}: {note}") for note in plan.notes]
-    return [*table([(*row[:4], truncate_escaped(one_line(row[4]), _room())) for row in rows]), *notes]
+    return [*table([(*row[:4], escaped(one_line(row[4]))) for row in rows]), *notes]
 
 
 def outlook_lines(outlooks: Mapping[str, str]) -> Iterator[str]:
@@ -263,10 +260,6 @@ def run_status(options: argparse.Namespace) -> None:
 def _as_json(plan: DatasetPlan) -> dict[str, Any]:
     stages = [asdict(stage) for stage in plan.stages]
     return {"dataset": plan.dataset, "failure": plan.failure, "notes": plan.notes, "stages": stages}
-
-
-def _room() -> int:
-    return _WHY if sys.stdout.isatty() else _WHOLE
 
 
 def _say(lines: Iterable[str], *, error: bool = False) -> None:

@@ -11,14 +11,6 @@ _LATEST = 20
 """Number of newest runs of a dataset among which active runs are looked for."""
 RETRY_SECONDS = 120.0
 """Most seconds between a failure and the request of the announced retry; the daemon looks every five seconds."""
-
-UNDER_WAY = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
 PARTITION_TAG, WILL_RETRY, RETRY = "dagster/partition", "dagster/will_retry", "dagster/auto_retry_run_id"
 INPUTS_TAG = "aflite/inputs"
 """Tag of a run with a hash of the dataset's file, sources and code versions at the time of the request."""
@@ -51,7 +43,7 @@ def last_run(
     if inputs is not None and INPUTS_TAG not in run.tags and not succeeded:
         instance.add_run_tags(run.run_id, {INPUTS_TAG: inputs})
     for one in records:
-        is_active = one.dagster_run.status in UNDER_WAY and not is_dead(one.dagster_run)
+        is_active = not one.dagster_run.is_finished and not is_dead(one.dagster_run)
         if is_active or (one.end_time or 0.0) > planned:
             return LastRun("active", f"run {one.dagster_run.run_id}")
     if succeeded:

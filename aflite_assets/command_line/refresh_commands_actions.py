@@ -194,7 +194,7 @@ def _refresh_one(
     _say(escaped(f"{name}: {one_line(line)}") for line in (*lines, *due.why_not) or ["nothing is due"])
     if due.failed or failure is not None:
         return FAILED
-    return WAITING if due.plan.in_state("waiting") and not due.closed else 0
+    return WAITING if due.plan.in_state("waiting") else 0
 
 
 def _run_config(options: argparse.Namespace) -> dict[str, Any]:

@@ -40,8 +40,7 @@ class Due:
 
     `plan`: the plan, in which stages that are left out until their inputs change are "left" or "cancelled". `stages`:
     stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the remedy for each
-    stage that does not run. `waits`: the active run that a refresh waits for. `closed`: a pause, `refresh: never` or
-    cron forbids all stages.
+    stage that does not run. `waits`: the active run that a refresh waits for.
     """
 
     plan: DatasetPlan
@@ -49,7 +48,6 @@ class Due:
     following: tuple[str, ...] = ()
     why_not: tuple[str, ...] = ()
     waits: str | None = None
-    closed: bool = False
 
     @property
     def failed(self) -> bool:
@@ -115,7 +113,7 @@ def what_is_due(
         return Due(plan, waits=last.words)
     closed = _closed(plan, refresh, now, state, at_once=at_once, dry_run=dry_run)
     if closed is not None:
-        return Due(plan, why_not=() if plan.up_to_date else (closed,), closed=True)
+        return Due(plan, why_not=() if plan.up_to_date else (closed,))
     assert refresh != "never"
     unready = plan.in_state("waiting", "refused", "left", "cancelled")
     why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in unready]

@@ -58,12 +58,14 @@ class BrowserGuard:
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
-        refusal = None if scope["type"] == "lifespan" else self._refusal(scope, scope.get("method", "websocket"))
+        kind = scope["type"]
+        method = scope["method"] if kind == "http" else kind
+        refusal = None if kind == "lifespan" else self._refusal(scope, method)
         if refusal is None:
             await self._app(scope, receive, with_headers)
             return
         status, reason = refusal
-        _log.warning("refused %s %r: %s", scope.get("method", "websocket"), scope["path"][:200], reason)
+        _log.warning("refused %s %r: %s", method, scope["path"][:200], reason)
         await PlainTextResponse(f"{reason}\n", status_code=status)(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope, method: str) -> tuple[int, str] | None:

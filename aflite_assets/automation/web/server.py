@@ -26,6 +26,7 @@ LOCATION = "aflite"
 
 _ANY = ("0.0.0.0", "::", "")
 """Addresses that a server can bind and that browsers cannot open."""
+_HIGHEST_PORT = 65535
 _SETTINGS = "AFLITE_WEB_SETTINGS"
 """Environment variable with the settings of the webserver's process."""
 _PR_SET_PDEATHSIG = 1
@@ -41,6 +42,8 @@ class WebSettings:
     read_only: bool = False
 
     def __post_init__(self) -> None:
+        if not 0 <= self.port <= _HIGHEST_PORT:
+            raise InvalidInputError(f"the port is {self.port}; give one from 0 (any that is free) to {_HIGHEST_PORT}")
         for name in self.allowed_hosts:
             plain = name.lower().strip("[]")
             if not plain or host_name(f"[{plain}]" if ":" in plain else plain) != plain:

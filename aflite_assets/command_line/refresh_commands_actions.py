@@ -119,9 +119,9 @@ def _outlook(due: Due) -> str:
 
 
 def row_growth(spec: DatasetSpec, plan: DatasetPlan, store: ResultStore) -> str | None:
-    """Return the row counts of changed splits, or why a table cannot be read; None if no file of a table changed."""
+    """Return the row counts of changed splits, or why a table cannot be read; None if no count changed."""
     stage = plan["raw_dataset"]
-    if stage.state != "made":
+    if stage.state != "made" or not stage.made_before:
         return None
     files = () if plan.contents is None else plan.contents.files(["source"]).get("source", ())
     if not isinstance(spec.source, TableSource) or sum(file.mark.size for file in files) > MOST_BYTES:

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from aflite_assets.scan.properties.dates import are_dates, date_parts
 from aflite_assets.scan.properties.records import MISSING_BIN, Categories, PropertyInfo, info_of
-from aflite_assets.scan.properties.tables import are_dates, as_numbers, is_blank, shortened
+from aflite_assets.scan.properties.tables import as_numbers, is_blank, shortened
 from aflite_assets.scan.rows import TableColumn
 
 MOST_CATEGORIES = 1_000
@@ -26,18 +27,22 @@ def column_categories(columns: Mapping[str, TableColumn], *, declared: frozenset
     for name, column in columns.items():
         info = info_of(column.role, name, source=name, declared=name in declared)
         values = as_numbers(column.values)
-        found = _names(info, column) if values is None else _numbers(info, values)
-        if found is not None:
-            yield found
+        found = _names(info, column) if values is None else [_numbers(info, values)]
+        yield from (one for one in found if one is not None)
 
 
-def _names(info: PropertyInfo, column: TableColumn) -> Categories | None:
+def _names(info: PropertyInfo, column: TableColumn) -> Iterator[Categories | None]:
     values = np.array(["" if is_blank(value) else value for value in column.values], dtype=object)
     different, codes = np.unique(values, return_inverse=True)
     if are_dates([value for value in different.tolist() if value]):
-        return None
+        for name, parts, places in date_parts(info.name, values.tolist()):
+            of_part = info_of("date", name, source=info.name, declared=info.reason == "declared")
+            codes = np.where(places < 0, len(parts), places)
+            counts = np.append(np.bincount(codes, minlength=len(parts))[: len(parts)], 0)
+            yield _categories(of_part, [*parts, ""], codes, counts)
+        return
     counts = np.bincount(codes) * (different != "")
-    return _categories(info, [shortened(value) for value in different.tolist()], codes, counts)
+    yield _categories(info, [shortened(value) for value in different.tolist()], codes, counts)
 
 
 def _numbers(info: PropertyInfo, values: np.ndarray) -> Categories | None:

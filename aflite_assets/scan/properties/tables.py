@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 
 import numpy as np
 
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION, is_identifier
+from aflite_assets.scan.properties.dates import are_dates, date_part_flags, days
 from aflite_assets.scan.properties.number_grids import grids, is_conversion
 from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
 from aflite_assets.scan.properties.totals import total_flags
@@ -25,7 +25,6 @@ _STAND_INS = frozenset({-1.0, 99.0, 999.0, 9_999.0, 99_999.0, -9.0, -99.0, -999.
 
 _LAST_NUMBER = re.compile(r"(\d{1,15})\D*$")
 _DIGITS = re.compile(r"\d+")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?")
 
 
 def column_properties(
@@ -186,6 +185,8 @@ def _texts(name: str, column: TableColumn, declared: bool, fewest: int) -> Itera
     """
     values = np.array(["" if is_blank(value) else value for value in column.values], dtype=object)
     different, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if are_dates([value for value in different.tolist() if value]):
+        yield from date_part_flags(name, values.tolist(), declared=declared, fewest=fewest)
     for place in np.argsort(-counts, kind="stable")[:MOST_VALUES]:
         if counts[place] >= fewest and different[place]:
             shown = f"{name} = {shortened(different[place])}"
@@ -224,7 +225,7 @@ def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[N
     if not known:
         return []
     if are_dates(known):
-        dates = number_of(info_of("date", name, source=name, declared=declared), _days(values), is_date=True)
+        dates = number_of(info_of("date", name, source=name, declared=declared), days(values), is_date=True)
         return [] if dates is None else [dates]
     if not are_names(known):
         return []
@@ -232,24 +233,6 @@ def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[N
         info_of("identifier", f"the number in {name}", source=name, declared=declared), trailing_numbers(values)
     )
     return [] if found is None else [found]
-
-
-def are_dates(known: Sequence[str]) -> bool:
-    """Return True if all texts are dates such as 2026-05-31. The column must have no missing text."""
-    return all(_DATE.fullmatch(value) for value in known[:100])
-
-
-def _days(values: Sequence[str | None]) -> np.ndarray:
-    """Return days since 1970, or NaN for a missing or invalid date."""
-    return np.array([_day(value) for value in values])
-
-
-def _day(value: str | None) -> float:
-    try:
-        date = datetime.fromisoformat(value or "")
-    except ValueError:
-        return np.nan
-    return (date.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds() / 86_400
 
 
 def trailing_numbers(values: Sequence[str | None]) -> np.ndarray:

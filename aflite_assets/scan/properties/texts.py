@@ -21,6 +21,7 @@ _LONG_LETTER = re.compile(r"([^\W\d_])\1\1")
 _EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
 _SMILEY = re.compile(r"(?<!\w)[:;]-?[()DPp](?!\w)")
 _CAPITAL_WORD = re.compile(r"\b[A-Z]{3,}\b")
+_WORD = re.compile(r"\w+")
 
 SIGNS: Mapping[str, Callable[[str], bool]] = {
     "comma": lambda text: "," in text,
@@ -45,6 +46,7 @@ SIGNS: Mapping[str, Callable[[str], bool]] = {
     "smiley of signs": lambda text: _SMILEY.search(text) is not None,
     "letter three times in a row": lambda text: _LONG_LETTER.search(text) is not None,
     "word in capitals": lambda text: _CAPITAL_WORD.search(text) is not None,
+    "beginning that occurs again": lambda text: _repeats_beginning(text),
     "letter beyond ASCII": lambda text: not text.isascii() and any(ord(sign) > 127 and sign.isalpha() for sign in text),
 }
 """Punctuation marks and other signs that may carry meaning, so that they are candidates instead of artefacts."""
@@ -68,6 +70,12 @@ def _flags(texts: Sequence[str], source: str, declared: bool) -> Iterator[tuple[
         name = f"letters of the script {script} ({source})"
         info = info_of("signs", name, absent=f"no {name}", source=source, declared=declared)
         yield info, np.array([script in found for found in scripts])
+
+
+def _repeats_beginning(text: str) -> bool:
+    """Return whether the first three words stand once more in the text, as after a heading that copies them."""
+    words = _WORD.findall(text[:2_000].lower())
+    return len(words) > 3 and f" {' '.join(words[:3])} " in f" {' '.join(words[3:])} "
 
 
 _OPPOSITES = {"ends without a full stop": "ends with a full stop", "no small letter": "has small letters"}

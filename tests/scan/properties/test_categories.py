@@ -30,8 +30,24 @@ def test_whole_numbers_of_few_values_may_be_codes() -> None:
     assert _read([str(code) for code in codes])[0].values == found.values
 
 
+def test_dates_are_weekdays_months_and_hours() -> None:
+    dates = [f"2026-0{month}-0{day} {hour:02d}:30" for month in (1, 2, 3) for day in range(1, 8) for hour in (7, 8, 9)]
+    weekdays, months, hours = _read([*dates * 4, None], declared=True)
+    assert [each.info.name for each in (weekdays, months, hours)] == [
+        "weekday of desk", "month of desk", "hour of desk",
+    ]  # fmt: skip
+    assert (weekdays.info.kind, weekdays.info.source, weekdays.info.reason) == ("date", "desk", "declared")
+    assert sorted(weekdays.values) == [
+        "Friday", "Monday", "Saturday", "Sunday", "Thursday", "Tuesday", "Wednesday",
+    ]  # fmt: skip
+    assert weekdays.values[weekdays.codes[0]] == "Thursday"  # 1 January 2026
+    assert [months.values[months.codes[place]] for place in (0, 21, 42)] == ["January", "February", "March"]
+    assert [hours.values[code] for code in hours.codes[:3]] == ["07", "08", "09"]
+    assert weekdays.codes[-1] == months.codes[-1] == hours.codes[-1] == -1
+
+
 def test_measured_numbers_dates_and_columns_of_two_values_are_none() -> None:
     assert _read(np.tile([0.5, 1.5, 2.5], 20)) == []
     assert _read(np.repeat(np.arange(61.0), 20)) == []
-    assert _read([f"2026-01-{day:02d}" for day in range(1, 10)] * 20) == []
+    assert _read([f"2026-01-{day:02d}" for day in (1, 8, 15, 22)] * 20) == []
     assert _read(["yes", "no", None] * 20) == []

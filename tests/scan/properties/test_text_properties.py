@@ -64,6 +64,7 @@ def test_typography_and_blanks_are_artefacts(name: str, text: str) -> None:
         ("smiley of signs", "So :-)."),
         ("letter three times in a row", "Sooo."),
         ("word in capitals", "It is BAD."),
+        ("beginning that occurs again", "The old mill: the old\nmill burnt."),
         ("letter beyond ASCII", "Caf\u00e9."),
         ("letters of the script cyrillic", "\u0434\u0430."),
         ("mail address", "Ask me@example.org."),

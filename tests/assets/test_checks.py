@@ -15,7 +15,6 @@ import pytest
 from aflite_assets.assets import common, data, evaluation, filtering, warmup
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
-from aflite_assets.results import StoredResult
 from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.studies.forgettables.assets.assets import forgettable_sets
@@ -171,14 +170,16 @@ def test_a_check_of_a_stage_can_be_run_alone(pairs: None) -> None:
 def test_a_damaged_result_is_not_read(pairs: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was damaged after it was found; the run itself makes again what is damaged before."""
 
-    def damaged_since(*arguments: Any) -> StoredResult:
-        obtained = common.run_asset(*arguments)
+    run_asset = common.run_asset
+
+    def damaged_since(*arguments: Any, **given: Any) -> common.AssetRun:
+        obtained = run_asset(*arguments, **given)
         path = obtained.result.file("rows-00000.parquet")
         path.write_bytes(b"?" * path.stat().st_size)
         os.utime(path, ns=(0, 0))  # the clock of files ticks coarsely
         return obtained
 
-    monkeypatch.setattr(data, "run_asset", damaged_since)
+    monkeypatch.setattr(common, "run_asset", damaged_since)
     checks = evaluations(data.raw_dataset, raise_on_error=False)
     assert len(checks) == 1 + len(DATA_CHECKS)
     assert not any(one.passed for one in checks.values())
@@ -252,15 +253,14 @@ def test_the_run_log_says_why_a_blocking_check_failed(monkeypatch: pytest.Monkey
     outcomes = (copies, replace(copies, name="no_repeats", blocking=False), replace(copies, name="ids", passed=True))
     monkeypatch.setattr(common, "result_checks", lambda *given: outcomes)
     monkeypatch.setattr(common, "REGISTRY", {"circles_1": None})
-    obtained: Any = SimpleNamespace(result=SimpleNamespace(partition="circles_1"))
-    store: Any = SimpleNamespace(open=lambda: None)
+    run: Any = SimpleNamespace(result=SimpleNamespace(partition="circles_1"), store=None)
     loud = logging.getLogger("dagster.builtin")
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
     loud.addHandler(handler)
     try:
-        assert len(common.found_checks(obtained, store)) == 3
+        assert len(common.found_checks(run)) == 3
     finally:
         loud.removeHandler(handler)
     assert len(lines) == 1

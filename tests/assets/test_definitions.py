@@ -12,7 +12,7 @@ import pytest
 import definitions
 from aflite_assets.assets import common, data, embedding, evaluation, filtering, report, warmup
 from aflite_assets.models import evaluators
-from aflite_assets.results import ResultStore, StoredResult
+from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages.pipeline import ON_CARDS, STAGES
@@ -286,13 +286,15 @@ def test_a_damaged_result_is_made_again_by_its_next_run(
 def test_damage_after_a_result_was_found_blocks_what_follows(
     small: DatasetSpec, instance: dg.DagsterInstance, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def damaged_since(*arguments: Any) -> StoredResult:
-        obtained = common.run_asset(*arguments)
+    run_asset = common.run_asset
+
+    def damaged_since(*arguments: Any, **given: Any) -> common.AssetRun:
+        obtained = run_asset(*arguments, **given)
         _flip(obtained.result.file("rows-00000.parquet"))
         return obtained
 
     with monkeypatch.context() as patch:
-        patch.setattr(data, "run_asset", damaged_since)
+        patch.setattr(common, "run_asset", damaged_since)
         result = materialize(instance, selection=["raw_dataset", "warmup_split"], raise_on_error=False)
     assert not result.success
     assert "warmup_split" not in _versions(result)

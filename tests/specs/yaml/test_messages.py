@@ -225,7 +225,7 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
         (_challenge(map={"a": 1}), "challenge_sets.hard.map.a: must be text; put it in quotes (received '1')"),
         (
             _challenge(split="dev"),
-            "challenge_sets.hard: `split` is 'dev', but `source` has only the splits ['train', 'test']",
+            "challenge_sets.hard: `split` is 'dev', which is not a split of `source`; name one of ['train', 'test']",
         ),
         (
             {"title": "\ud800"},

@@ -29,8 +29,8 @@ def test_paths_are_taken_from_the_folder_and_the_home(monkeypatch: pytest.Monkey
         ),
         ({"train": ("a.csv",)}, {"train": ["/specs/a.csv"]}),
         (
-            {"train": {"folder": "images", "labels": "l.txt"}},
-            {"train": {"folder": "/specs/images", "labels": "/specs/l.txt"}},
+            {"train": {"folder": "images", "labels": "l.txt", "encoding": "cp1252"}},
+            {"train": {"folder": "/specs/images", "labels": "/specs/l.txt", "encoding": "cp1252"}},
         ),
         (
             {"train": {"features": "x.npy", "labels": "y.npy", "groups": None}},

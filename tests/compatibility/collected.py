@@ -19,7 +19,7 @@ from aflite_assets.errors import InvalidInputError
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.tracking import table_metrics
-from aflite_assets.tracking.protocol import NullRun
+from aflite_assets.tracking.protocol import TrackedRun
 from tests.compatibility.flat import IDENTITY, Leaves, flattened, records
 from tests.compatibility.kept import HERE, REPORT
 from tests.compatibility.pinned import rendered
@@ -40,7 +40,7 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class _Run(NullRun):
+class _Run(TrackedRun):
     """A run that keeps the metrics and the tables that are logged to it, under the names of its children."""
 
     path: str

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import torch
@@ -54,8 +54,20 @@ class BatchOutput(Generic[Answer]):
 
 
 @dataclass(frozen=True)
-class _RanOut:
+class RanOut:
+    """A failure because memory was exhausted, with the text of the error."""
+
     problem: str
+
+
+def tried(action: Callable[..., Answer], *arguments: Any) -> Answer | RanOut:
+    """Return the result of `action(*arguments)`, or `RanOut` if memory was exhausted."""
+    try:
+        return action(*arguments)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        return RanOut(str(error))
 
 
 @dataclass
@@ -84,12 +96,12 @@ class AdaptiveBatchSize:
             pieces = [rows[first : first + self.most] for first in range(start, len(rows), self.most)]
             with closing(prefetch(batch, pieces, threads=self.threads)) as batches:
                 for piece, made in zip(pieces, batches, strict=True):
-                    outcome = _tried(answer, made)
-                    if isinstance(outcome, _RanOut):
+                    outcome = tried(answer, made)
+                    if isinstance(outcome, RanOut):
                         break
                     yield BatchOutput(piece, outcome)
                     start += len(piece)
-            if isinstance(outcome, _RanOut):
+            if isinstance(outcome, RanOut):
                 self._halve(len(piece), outcome.problem)
 
     def _halve(self, rows: int, problem: str) -> None:
@@ -101,12 +113,3 @@ class AdaptiveBatchSize:
             )
         self.most = rows // 2
         self.log(f"memory ran out: the model now predicts {self.most} rows at once instead of {rows}")
-
-
-def _tried(answer: Callable[[Batch], Answer], batch: Batch) -> Answer | _RanOut:
-    try:
-        return answer(batch)
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        return _RanOut(str(error))

@@ -1,9 +1,10 @@
 """Predictions of a classifier for test rows, computed in batches. The package `analysis` computes scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 from aflite_assets.data.examples import Examples
@@ -25,6 +26,22 @@ class ModelPredictions:
 
     predicted: np.ndarray
     probabilities: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The predictions, training dynamics and metrics of one evaluator.
+
+    `predictions` maps the name of each test set to its predictions, in the order of the rows. `dynamics` (neural models
+    only) has one row per train row and epoch: row_id int64, epoch int64 from 0, label_probability float32, correct
+    bool. `metrics` has train_accuracy, seconds and rows. For neural models, `metrics` also has train_loss, steps,
+    prediction_seconds and the metrics of early stopping (see `train_classifier`). For other models, `metrics` also has
+    the number `converged` (0 or 1).
+    """
+
+    predictions: Mapping[str, ModelPredictions]
+    dynamics: pa.Table | None
+    metrics: Mapping[str, float]
 
 
 @dataclass(frozen=True)

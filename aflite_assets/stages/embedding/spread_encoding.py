@@ -55,9 +55,7 @@ class EncoderJob:
 
         def load(log: Log) -> "Encoder":
             if not encoder:
-                encoder.append(
-                    load_encoder(self.settings, self.folder, raw.label_names, width=None, device=self.device, log=log)
-                )
+                encoder.append(load_encoder(self.settings, self.folder, raw.label_names, device=self.device, log=log))
             return encoder[0]
 
         return partial(_encode, raw, load)

@@ -142,13 +142,13 @@ def test_an_encoder_is_trained_saved_and_as_wide_as_the_settings_say(
     assert metrics["train_accuracy"] > 0.9
     files = {path.name for path in (tmp_path / "encoder").iterdir()}
     assert files == {"config.json", "model.safetensors", "vocabulary.json"}
-    encoder = load_encoder(ESIM, tmp_path / "encoder", LABELS, width=None, device=cpu)
+    encoder = load_encoder(ESIM, tmp_path / "encoder", LABELS, device=cpu)
     assert encoder.width == ESIM.width
     batch = encoder.encode(rest)
     assert batch.features.shape == (20, ESIM.width)
     assert batch.probabilities is not None
     assert np.mean(batch.probabilities.argmax(axis=1) == rest.labels) > 0.9
-    again = load_encoder(ESIM, tmp_path / "encoder", LABELS, width=None, device=cpu).encode(rest)
+    again = load_encoder(ESIM, tmp_path / "encoder", LABELS, device=cpu).encode(rest)
     np.testing.assert_array_equal(again.features, batch.features)
     assert encoder.encode(rest.select([])).features.shape == (0, ESIM.width)
 

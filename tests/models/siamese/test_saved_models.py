@@ -78,7 +78,7 @@ def test_one_text_alone_is_read(keyword_pairs: Callable[..., Examples]) -> None:
 
 def test_it_is_an_encoder_too(keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path) -> None:
     train_encoder(BAG, keyword_pairs(60), tmp_path, seed=0, device=cpu, log=_ignore)
-    encoder = load_encoder(BAG, tmp_path, LABELS, width=None, device=cpu)
+    encoder = load_encoder(BAG, tmp_path, LABELS, device=cpu)
     made = encoder.encode(keyword_pairs(10, seed=1))
     assert encoder.width == 16
     assert made.features.shape == (10, 16)

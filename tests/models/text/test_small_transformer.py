@@ -174,9 +174,7 @@ def test_an_encoder_learns_is_saved_and_gives_the_same_features(
     names = {path.name for path in (tmp_path / "encoder").iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= names
     assert not [name for name in names if name.endswith((".bin", ".pkl", ".pt"))]
-    first, second = (
-        load_encoder(SMALL, tmp_path / "encoder", LABELS, width=None, device=cpu).encode(rest) for _ in range(2)
-    )
+    first, second = (load_encoder(SMALL, tmp_path / "encoder", LABELS, device=cpu).encode(rest) for _ in range(2))
     assert first.features.shape == (30, 16)
     np.testing.assert_array_equal(first.features, second.features)
     assert first.probabilities is not None
@@ -234,7 +232,7 @@ def test_partial_input_ignores_the_other_column(
     changed = _with_texts(examples, "text", ["the big red house"] * 6)
     _new(SMALL, examples).save(tmp_path)
     for settings, same in ((_changed(inputs=("text_pair",)), True), (SMALL, False)):
-        encoder = load_encoder(settings, tmp_path, LABELS, width=None, device=cpu)
+        encoder = load_encoder(settings, tmp_path, LABELS, device=cpu)
         first, second = (encoder.encode(table).features for table in (examples, changed))
         assert np.array_equal(first, second) is same
 
@@ -262,8 +260,8 @@ def test_an_encoder_of_other_labels_or_none_is_refused(
 ) -> None:
     _new(SMALL, keyword_pairs(6)).save(tmp_path / "two")
     with pytest.raises(ModelError, match=r"was not trained on the dataset's 3 labels \(x, y, z\)"):
-        load_encoder(SMALL, tmp_path / "two", ("x", "y", "z"), width=None, device=cpu)
+        load_encoder(SMALL, tmp_path / "two", ("x", "y", "z"), device=cpu)
     with pytest.raises(ModelError, match=r"`folder` is None, but an encoder of kind 'small_transformer'"):
-        load_encoder(SMALL, None, LABELS, width=None, device=cpu)
+        load_encoder(SMALL, None, LABELS, device=cpu)
     with pytest.raises(ModelError, match=r"holds no encoder, because the file config.json is missing"):
-        load_encoder(SMALL, tmp_path, LABELS, width=None, device=cpu)
+        load_encoder(SMALL, tmp_path, LABELS, device=cpu)

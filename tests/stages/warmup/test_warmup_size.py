@@ -168,7 +168,7 @@ def test_a_point_is_what_the_encoder_of_its_sample_says(
     drawn, settings, device = draw_samples(train, seed=0), _spec().representations["small"], DeviceSettings("cpu")
     rows = train.select(drawn.samples[1])
     encoders.train_encoder(settings, rows, tmp_path / "encoder", seed=0, device=device, log=lambda line: None)
-    encoder = encoders.load_encoder(settings, tmp_path / "encoder", train.label_names, width=None, device=device)
+    encoder = encoders.load_encoder(settings, tmp_path / "encoder", train.label_names, device=device)
     asked = train.select(drawn.held_back)
     probabilities = encoder.encode(asked).probabilities
     assert probabilities is not None

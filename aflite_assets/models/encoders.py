@@ -92,15 +92,15 @@ class NeuralEncoder:
                 np.zeros((0, self.width), np.float32), np.zeros((0, self._classifier.n_classes), np.float32)
             )
         with torch_threads_for(self._classifier.model, self._device):
-            pieces = list(self._at_once.ask(np.arange(len(inputs)), inputs.batch, self._answer))
-        features, probabilities = zip(*(piece.answer for piece in pieces), strict=True)
+            answers = [answer for _, answer in self._at_once.ask(np.arange(len(inputs)), inputs.batch, self._answer)]
+        features, probabilities = zip(*answers, strict=True)
         return EncodedBatch(np.concatenate(features), np.concatenate(probabilities))
 
     def _answer(self, batch: dict[str, torch.Tensor]) -> tuple[np.ndarray, np.ndarray]:
         with torch.inference_mode(), self._device.autocast():
             rows = on_device(batch, self._device.resolve())
-            output = represent(self._model, rows, n_classes=self._classifier.n_classes)
-        return output.features.cpu().numpy(), output.logits.softmax(dim=1).cpu().numpy()
+            features, logits = represent(self._model, rows, n_classes=self._classifier.n_classes)
+        return features.cpu().numpy(), logits.softmax(dim=1).cpu().numpy()
 
 
 def train_encoder(

@@ -2,7 +2,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from safetensors.numpy import load_file
 from scipy.special import softmax

@@ -153,12 +153,6 @@ def test_a_named_split_is_stopped_by(
     result = _evaluate(settings, train, {"test": dev}, tmp_path, validation=dev)
     assert (result.metrics["rows"], result.metrics["held_back_rows"]) == (20, 6)
     assert result.metrics["held_back_accuracy"] == pytest.approx(_accuracy(result, "test", dev))
-    with pytest.raises(
-        ModelError,
-        match=r"`early_stopping.split` is 'dev', but `validation` is None; give the "
-        r"rows",
-    ):
-        _evaluate(settings, train, {}, tmp_path)
 
 
 def test_a_share_of_the_train_rows_is_stopped_by(

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -46,14 +46,6 @@ def release_memory() -> None:
 
 
 @dataclass(frozen=True)
-class BatchOutput(Generic[Answer]):
-    """Outputs for the rows of one batch. `rows` (int64) are the row numbers."""
-
-    rows: np.ndarray
-    answer: Answer
-
-
-@dataclass(frozen=True)
 class RanOut:
     """A failure because memory was exhausted, with the text of the error."""
 
@@ -85,8 +77,8 @@ class AdaptiveBatchSize:
 
     def ask(
         self, rows: np.ndarray, batch: Callable[[np.ndarray], Batch], answer: Callable[[Batch], Answer]
-    ) -> Iterator[BatchOutput[Answer]]:
-        """Yield `answer(batch(part))` for each consecutive part of `rows` (int64), in order.
+    ) -> Iterator[tuple[np.ndarray, Answer]]:
+        """Yield each consecutive part of `rows` (int64), in order, with `answer(batch(part))`.
 
         Raises:
             ModelError: memory is too small for a single row.
@@ -99,7 +91,7 @@ class AdaptiveBatchSize:
                     outcome = tried(answer, made)
                     if isinstance(outcome, RanOut):
                         break
-                    yield BatchOutput(piece, outcome)
+                    yield piece, outcome
                     start += len(piece)
             if isinstance(outcome, RanOut):
                 self._halve(len(piece), outcome.problem)

@@ -27,7 +27,7 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.global_state import library_seed
-from aflite_assets.models.training.batches import TrainBatches, train_batches
+from aflite_assets.models.training.batches import EpochSampler, TrainBatches, train_batches
 from aflite_assets.models.training.checkpoints import (
     CheckpointStore,
     TrainingState,
@@ -255,7 +255,7 @@ class _Training:
         self._restore(optimizer, schedule)
 
         items = settings.batch_size // settings.rows_per_item
-        sampler = self.batches.sampler(batch_size=items)
+        sampler = EpochSampler(self.batches, items)
         loader = self.batches.loader(sampler, micro_batch_size=items // self.parts)
         for epoch in range(len(self.recorder.epochs), settings.epochs):
             sampler.epoch = epoch
@@ -392,8 +392,8 @@ class _Training:
     def _check(self, kept: int) -> None:
         settings = self.classifier.settings
         items = settings.batch_size // settings.rows_per_item
-        keys = itertools.islice(self.batches.sampler(batch_size=items), items)
-        first_batch = self.batches.collator.positions([item for _, item in keys])
+        keys = itertools.islice(EpochSampler(self.batches, items), items)
+        first_batch = self.batches.positions([item for _, item in keys])
         check_divergence(
             self.recorder.epochs, first_batch, kept=kept, classes=self.classifier.n_classes, rate=settings.learning_rate
         )

@@ -200,8 +200,7 @@ class DatasetSpec(_WithStudies):
     @property
     def attributes(self) -> tuple[str, ...]:
         """Names of the rows' attributes: `columns.attributes` or, by default, the attributes of the source."""
-        implied: tuple[str, ...] = getattr(self.source, "attributes", ())
-        return self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
+        return self.columns.attributes if "attributes" in self.columns.model_fields_set else self.source.attributes
 
     def _check_attributes(self) -> None:
         features, known = self.columns.features, self.attributes

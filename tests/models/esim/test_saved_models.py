@@ -137,7 +137,7 @@ def test_vectors_of_a_file_are_taken_over_and_the_vocabulary_is_filled(
     keyword_pairs: Callable[..., Examples], vectors_file: Path
 ) -> None:
     lines: list[str] = []
-    classifier = made(_changed(vectors=str(vectors_file)), keyword_pairs(30), log=lines.append)
+    classifier = made(_changed(vectors=str(vectors_file)), keyword_pairs(30), lines=lines)
     reader, weights = classifier.tokenizer, classifier.model.vectors.table.weight.detach()
     assert weights.shape == (len(reader), 4)
     for word, vector in {"dog": [1, 0, 0, 1], "cat": [0, -1, 1, 0], "zebra": [1, 2, 3, 4]}.items():

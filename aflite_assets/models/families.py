@@ -3,7 +3,7 @@ module.
 """
 
 from collections.abc import Mapping
-from typing import TypeVar, cast, get_args
+from typing import Any, cast, get_args
 
 from aflite_assets.data.examples import Modality
 from aflite_assets.errors import ModelError
@@ -16,8 +16,6 @@ from aflite_assets.models.siamese.family import SiameseBag, SiameseLstm, WordOve
 from aflite_assets.models.text.families import HuggingFaceText, SmallTransformer
 from aflite_assets.specs.models.kinds import INSTALLED, ClassicalModelSpec, NeuralModelSpec, OneStageSpec
 from aflite_assets.specs.models.settings import StrictSpec
-
-_Family = TypeVar("_Family", bound=ModelFamily)
 
 _ALL: tuple[ModelFamily, ...] = (
     HuggingFaceText(),
@@ -48,7 +46,8 @@ def neural_family(settings: NeuralModelSpec) -> NeuralFamily:
     Raises:
         ModelError: an installed package registered the network with an object that is not a `NeuralFamily`.
     """
-    return _family_from(settings, NeuralFamily)
+    family: NeuralFamily = _family_from(settings, NeuralFamily)
+    return family
 
 
 def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
@@ -57,10 +56,11 @@ def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
     Raises:
         ModelError: an installed package registered the evaluator with an object that is not a `ClassicalFamily`.
     """
-    return _family_from(settings, ClassicalFamily)
+    family: ClassicalFamily = _family_from(settings, ClassicalFamily)
+    return family
 
 
-def _family_from(settings: NeuralModelSpec | ClassicalModelSpec, base: type[_Family]) -> _Family:
+def _family_from(settings: NeuralModelSpec | ClassicalModelSpec, base: type) -> Any:
     family = _FAMILIES[type(settings)]
     if not isinstance(family, base):
         raise ModelError(

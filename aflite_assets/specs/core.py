@@ -83,12 +83,13 @@ def check_known(
         ValueError: the message contains the unknown name, the known names, and the remedy.
     """
     listed = list(known)
-    several = not isinstance(named, str) and isinstance(named, Iterable)
-    for name in named if several else filter(None, [named]):
+    single = named is None or isinstance(named, str)
+    names: Iterable[object] = named if isinstance(named, Iterable) and not single else filter(None, [named])
+    for name in names:
         if name not in listed:
             remedies = " or ".join(filter(None, [f"name one of {listed}" if listed else "", remedy])) or "there is none"
             near = did_you_mean(name, map(str, listed))
-            verb = "contains" if several else "is"
+            verb = "is" if single else "contains"
             raise ValueError(f"`{setting}` {verb} {name!r}, which is not {what}; {remedies}{near}")
 
 

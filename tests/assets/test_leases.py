@@ -137,7 +137,8 @@ def test_what_holds_nothing_is_made_in_the_run(monkeypatch: pytest.MonkeyPatch, 
         pytest.fail("a process, or a run of MLflow, for nothing")
 
     monkeypatch.setattr(attempts, "make_in_child", refused)
-    job: Any = StageJob("train_sample", spec, store, SimpleNamespace(run=refused))
+    tracker: Any = SimpleNamespace(run=refused)
+    job = StageJob("train_sample", spec, store, tracker)
     with _instance(tmp_path) as instance:
         obtained = attempts.found_or_made(
             _step(instance), job, no_progress, compute_device=ComputeDevice(), worker=StageWorker()

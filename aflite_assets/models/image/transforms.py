@@ -64,7 +64,10 @@ def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
     if settings.augmentation == "resized_crop":
         # A rectangle of aspect ratio 3:4 to 4:3 anywhere in the image is resized to the square, and flipped at random.
         crop = _first_changes(settings, scale=(settings.crop_area, 1.0))
-        steps = [partial(_large_enough, pixels=1 / settings.crop_area), crop]
+        steps: list[Callable[[Image.Image], Image.Image]] = [
+            partial(_large_enough, pixels=1 / settings.crop_area),
+            crop,
+        ]
         if settings.randaugment is not None:
             steps.append(_operations(settings, settings.randaugment))
         if settings.autoaugment:

@@ -15,11 +15,10 @@ import pytest
 from aflite_assets.assets import common, data, evaluation, filtering, warmup
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
-from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.studies.forgettables.assets.assets import forgettable_sets
 from aflite_assets.studies.sample.assets.assets import train_sample
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.assets.made import materialize, register, resources
 
 ASSETS = (
     data.challenge_sets, train_sample, warmup.warmup_split, warmup.warmup_models, filtering.filtered_sets,
@@ -46,7 +45,8 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_here: None) -> N
     pq.write_table(train, tmp_path / "train.parquet")
     test = pa.table({"premise": ["a", "b", "c"], "hypothesis": ["d", "e", "f"], "label": [0, 1, 2]})
     pq.write_table(test, tmp_path / "test.parquet")
-    spec = parse_spec(
+    register(
+        monkeypatch,
         {
             "name": "circles_1",
             "source": {"format": "parquet", "splits": {n: str(tmp_path / f"{n}.parquet") for n in ("train", "test")}},
@@ -55,30 +55,12 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_here: None) -> N
             "unlabelled": [-1],
             "representations": {"small": {"kind": "small_transformer"}},
             "evaluators": {"linear": {"kind": "linear"}},
-        }
+        },
     )
-    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": spec}, {}, {}))
 
 
-def resources() -> dict[str, Any]:
-    return {
-        "result_store": ResultStoreResource(),
-        "compute_device": ComputeDevice(device="cpu"),
-        "compute_cluster": ComputeCluster(),
-        "experiment_tracker": ExperimentTracker(),
-    }
-
-
-def evaluations(*assets: Any, raise_on_error: bool = True) -> dict[str, dg.AssetCheckEvaluation]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        result = dg.materialize(
-            list(assets),
-            partition_key="circles_1",
-            instance=instance,
-            raise_on_error=raise_on_error,
-            resources=resources(),
-        )
-        return {one.check_name: one for one in result.get_asset_check_evaluations()}
+def evaluations(*assets: Any, **options: Any) -> dict[str, dg.AssetCheckEvaluation]:
+    return {one.check_name: one for one in materialize(assets, **options).get_asset_check_evaluations()}
 
 
 def shown(one: dg.AssetCheckEvaluation) -> dict[str, Any]:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field, model_validator
 
 from aflite_assets.specs.core import CoreSpec, PlantedValues, check_known
-from aflite_assets.specs.filter import compared_name
+from aflite_assets.specs.filter import compared_name, with_paper_preset
 from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.models.settings import StrictSpec
 from aflite_assets.specs.models.studies import with_studies
-from aflite_assets.specs.paper_preset import with_paper_preset
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
-from aflite_assets.specs.scan_settings import ScanSpec
 from aflite_assets.specs.sources import CHOICE_FORMATS
 
 LONGEST_SET_NAME = 64
@@ -25,6 +24,16 @@ if TYPE_CHECKING:  # which studies are installed is known at run time alone
     _WithStudies = CoreSpec
 else:
     _WithStudies = with_studies(CoreSpec, "specs.settings")
+
+
+class ScanSpec(StrictSpec):
+    """Settings for the behaviour of a run after the scan for cues."""
+
+    stop: Literal["never", "artefact"] = Field(
+        "never",
+        description="artefact: if the scan finds an artefact, no model is trained until the data are fixed; never: a "
+        "run always continues after the scan",
+    )
 
 
 class DatasetSpec(_WithStudies):

@@ -8,9 +8,8 @@ from torch import nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from aflite_assets.models.esim.contextual_vectors import ContextualVectors, LayerMix
-from aflite_assets.models.words.padded_texts import run_lstm, stacked
 from aflite_assets.models.words.saved_networks import WordNetwork
-from aflite_assets.models.words.word_inputs import NO_PIECE, NO_WORD
+from aflite_assets.models.words.word_inputs import NO_PIECE, NO_WORD, run_lstm, stacked
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ import torch
 from torch import nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from aflite_assets.models.words.padded_texts import run_lstm, stacked
 from aflite_assets.models.words.saved_networks import WordNetwork
-from aflite_assets.models.words.word_inputs import NO_WORD
+from aflite_assets.models.words.word_inputs import NO_WORD, run_lstm, stacked
 from aflite_assets.models.words.word_tables import PartlyLearntVectors
 
 

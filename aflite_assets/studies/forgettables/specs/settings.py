@@ -10,9 +10,9 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from aflite_assets.specs.core import CoreSpec, check_known
+from aflite_assets.specs.filter import is_papers
 from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec
 from aflite_assets.specs.models.settings import Name, StrictSpec
-from aflite_assets.specs.paper_preset import is_papers
 from aflite_assets.specs.recipes import neural_names
 from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.studies.forgettables.specs.fine_tuning import ForgettableStage

@@ -148,12 +148,7 @@ def stage_asset(
 
 
 def check_by_dataset(
-    name: str,
-    *,
-    asset: str,
-    description: str,
-    blocking: bool,
-    partitions_def: dg.PartitionsDefinition[str] = DATASETS,
+    name: str, *, asset: str, description: str, blocking: bool, partitions_def: dg.PartitionsDefinition[str] = DATASETS
 ) -> dg.AssetCheckSpec:
     """Return an asset check with a separate outcome per dataset, which is a preview feature of Dagster 1.13."""
     with warnings.catch_warnings():

@@ -53,10 +53,7 @@ _SHOWN = [
     "rows_per_class",
 ]
 ITERATIONS = dg.MultiPartitionsDefinition(
-    {
-        "dataset": DATASETS,
-        "iteration": dg.DynamicPartitionsDefinition(name="aflite_iteration"),
-    }
+    {"dataset": DATASETS, "iteration": dg.DynamicPartitionsDefinition(name="aflite_iteration")}
 )
 
 

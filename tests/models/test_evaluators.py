@@ -57,14 +57,7 @@ def test_a_text_model_finds_the_keyword_and_only_where_it_may_look(
     assert set(result.predictions) == {"test", "again"}
     assert result.dynamics is not None
     assert result.dynamics.num_rows == 6 * 60
-    assert set(result.metrics) == {
-        "train_loss",
-        "train_accuracy",
-        "seconds",
-        "rows",
-        "steps",
-        "prediction_seconds",
-    }
+    assert set(result.metrics) == {"train_loss", "train_accuracy", "seconds", "rows", "steps", "prediction_seconds"}
     blind = text_settings.model_copy(update={"inputs": ("text",)})
     assert _accuracy(_evaluate(blind, train, {"test": test}, tmp_path), "test", test) < 0.8
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["epochs.json"]

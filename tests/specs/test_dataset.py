@@ -284,9 +284,7 @@ def test_challenge_set_must_have_the_split_it_tests_on(spec_content: dict[str, A
 
 def test_limit_must_name_splits_there_are(spec_content: dict[str, Any]) -> None:
     _refuses(
-        spec_content,
-        "`limit` contains 'dev', which is not a split; name one of ['train', 'test']",
-        limit={"dev": 5},
+        spec_content, "`limit` contains 'dev', which is not a split; name one of ['train', 'test']", limit={"dev": 5}
     )
     _refuses(spec_content, "greater than or equal to 1", limit={"train": 0})
 

@@ -60,11 +60,7 @@ def _network(configuration: SiameseConfiguration) -> Siamese | WordOverlap:
 
 
 def _configuration(
-    settings: Settings,
-    train: Examples,
-    columns: Sequence[TextColumn],
-    words: ReadWords,
-    reader: WordReader,
+    settings: Settings, train: Examples, columns: Sequence[TextColumn], words: ReadWords, reader: WordReader
 ) -> SiameseConfiguration:
     learnt = len(words.counts) + UNKNOWN_WORD + 1
     common = (

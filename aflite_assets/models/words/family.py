@@ -23,12 +23,7 @@ class WordFamily(NeuralFamily[WordSettings]):
         check_vectors_file(settings.vectors)
 
     def inputs(
-        self,
-        settings: WordSettings,
-        built: BuiltModel,
-        examples: Examples,
-        *,
-        augmentation: np.random.Generator | None,
+        self, settings: WordSettings, built: BuiltModel, examples: Examples, *, augmentation: np.random.Generator | None
     ) -> ModelInputs:
         """Return the words of the text columns that the model reads."""
         from aflite_assets.models.text.inputs import text_columns

@@ -4,14 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 """Name of a dataset, representation, evaluator or challenge set; it becomes a partition key and a folder."""
@@ -313,10 +306,7 @@ class ImageModelSpec(TrainingSpec):
         "resized_crop, test images are cropped to the centre; otherwise, the whole image is resized to a square",
     )
     crop_area: float = Field(
-        0.08,
-        gt=0,
-        le=1,
-        description="resized_crop: smallest share of a train image's area in a crop",
+        0.08, gt=0, le=1, description="resized_crop: smallest share of a train image's area in a crop"
     )
     centre_share: float = Field(
         0.875,

@@ -52,12 +52,7 @@ def test_dynamics_hold_each_row_once_per_epoch(
     _, result = trained(settings, examples, tmp_path)
     dynamics = result.dynamics
     assert dynamics.schema == pa.schema(
-        {
-            "row_id": pa.int64(),
-            "epoch": pa.int64(),
-            "label_probability": pa.float32(),
-            "correct": pa.bool_(),
-        }
+        {"row_id": pa.int64(), "epoch": pa.int64(), "label_probability": pa.float32(), "correct": pa.bool_()}
     )
     np.testing.assert_array_equal(dynamics["row_id"], np.tile(examples.row_ids, 3))
     np.testing.assert_array_equal(dynamics["epoch"], np.repeat([0, 1, 2], 23))

@@ -59,10 +59,7 @@ def _challenge(**changes: Any) -> dict[str, Any]:
         ({"threshold": 0.5}, "threshold: unknown key; it is a key of filter"),
         ({"label": "a"}, "label: unknown key; it is a key of columns; did you mean 'labels'?"),
         ({"size": 3}, "size: unknown key; it is a key of warmup"),
-        (
-            {"filter": {"seed": 1}},
-            "filter.seed: unknown key; it belongs at the top level, at the beginning of a line",
-        ),
+        ({"filter": {"seed": 1}}, "filter.seed: unknown key; it belongs at the top level, at the beginning of a line"),
         ({"source": CSV | {"columns": {}}}, "source.columns: unknown key; it belongs at the top level"),
         (
             {"report": {"zzz": 1}},

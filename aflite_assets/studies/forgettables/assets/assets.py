@@ -18,7 +18,7 @@ def forgettable_sets(run: AssetRun) -> dict[str, Any]:
         "weak_models": table(
             {"weak_model": name, **{field: value for field, value in facts.items() if not isinstance(value, dict)}}
             for name, facts in run.summary["models"].items()
-        ),
+        )
     }
 
 

@@ -33,12 +33,7 @@ from aflite_assets.stages.shared.nested_samples import (
     rows_of,
 )
 from aflite_assets.stages.shared.published import SELECTION_FILE
-from aflite_assets.stages.shared.sizes import (
-    FEWEST_HELD_BACK,
-    MOST_HELD_BACK_SHARE,
-    CurveSizes,
-    sample_misfits,
-)
+from aflite_assets.stages.shared.sizes import FEWEST_HELD_BACK, MOST_HELD_BACK_SHARE, CurveSizes, sample_misfits
 from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 from aflite_assets.studies.sample.analysis.curve import SampleCurve, sample_points
@@ -100,10 +95,7 @@ def run(
     curve = _Growth(settings.sample, settings.seed, train, samples, draft, context).curve()
     chosen = samples.samples[curve.rows.index(curve.chosen)]
     held_back = np.isin(samples.spent(chosen), samples.held_back)
-    pq.write_table(
-        pa.table({"row_id": samples.spent(chosen), "held_back": held_back}),
-        draft.path / SELECTION_FILE,
-    )
+    pq.write_table(pa.table({"row_id": samples.spent(chosen), "held_back": held_back}), draft.path / SELECTION_FILE)
     points = sample_points(curve)
     for line in (sample_text(points, curve.stop), *sample_cautions(points)):
         context.progress.log(line)

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from aflite_assets.specs.chosen_questions import ChosenQuestions
-from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec, images_without_column
 from aflite_assets.specs.filter import Count, FilterSpec
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import Name, RowCount, SplitName, StrictSpec
@@ -132,6 +132,8 @@ class ChallengeSpec(ChosenQuestions):
     def _splits_exist(self) -> Self:
         check_known("split", self.split, self.source.splits, "a split of `source`")
         check_known("fine_tune", self.fine_tune, self.source.splits, "a split of `source`")
+        if (problem := images_without_column(self.source, self.columns.image)) is not None:
+            raise ValueError(problem)
         if self.fine_tune is None and self.fine_tune_limit is not None:
             raise ValueError("`fine_tune_limit` is set, but `fine_tune` is not; set `fine_tune` to a split")
         if self.columns.allow_label_copies:

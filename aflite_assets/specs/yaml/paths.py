@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aflite_assets.specs.models.studies import with_models
 
-_FILES = {("source", "splits"), ("table", "splits"), ("annotations", "files")}
+_FILES = {(place, key) for place in ("source", "table") for key in ("splits", "images")} | {("annotations", "files")}
 _MODEL_FILES = ("checkpoint", "contextual", "vectors")
 
 

@@ -117,8 +117,10 @@ def test_missing_checkpoint_beside_others_is_a_folder_and_no_address(tmp_path: P
 
 
 def test_files_of_a_table_in_a_source_are_made_absolute() -> None:
-    source = {"format": "multiple_choice", "table": {"format": "csv", "splits": {"train": "a.csv"}}}
-    assert _source(source)["table"]["splits"] == {"train": "/specs/a.csv"}
+    table = {"format": "csv", "splits": {"train": "a.csv"}, "images": "pictures"}
+    changed = {"format": "csv", "splits": {"train": "/specs/a.csv"}, "images": "/specs/pictures"}
+    assert _source(table) == changed
+    assert _source({"format": "multiple_choice", "table": table})["table"] == changed
 
 
 def test_vectors_of_models_are_made_absolute_wherever_a_model_stands() -> None:

@@ -1,23 +1,28 @@
-"""Code that all assets share: decorator options, running a stage, metadata and checks. No assets are defined here."""
+"""Code that all assets share: the decorator of stages' assets, metadata and checks. No assets are defined here."""
 
+import functools
+import inspect
 import os
 import shlex
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import pyarrow as pa
 
 from aflite_assets.analysis.filtering import IterationRow
+from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.partitions import DATASETS, OWNERS, REGISTRY
 from aflite_assets.assets.steps.attempts import found_or_made
+from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
 from aflite_assets.assets.steps.run_scope import dataset_held
 from aflite_assets.assets.watched import watched_parents
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.cluster import ClusterSettings
 from aflite_assets.processors import threads_in_words
-from aflite_assets.results import PublishedResult, StoredResult
+from aflite_assets.results import PublishedResult, ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.display import result_checks
@@ -29,6 +34,9 @@ from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultSt
 if TYPE_CHECKING:
     from aflite_assets.tracking import RunReference
 
+
+FILES_INTACT = "files_intact"
+"""Name of the asset check that a result's files are not damaged."""
 
 _SHOWN_NAMES = {"not_at_chance": "not_at_chance_on_challenge_sets"}
 """Asset check names that differ from the names in the report; they stay because users' alerts refer to them."""
@@ -43,40 +51,104 @@ def dataset_spec(name: str) -> DatasetSpec:
     return REGISTRY[name]
 
 
-def stage_options(
-    name: str, *, group: str, kinds: set[str], checks: Iterable[tuple[str, str, bool]] = ()
-) -> dict[str, Any]:
-    """Return the decorator arguments for the asset of a stage.
+@dataclass(frozen=True)
+class AssetRun:
+    """The step of an asset in a run, with the result of its stage in the open result store."""
 
-    `checks`: further asset checks, besides the stage's own checks, as tuples (name, description, blocking).
+    context: dg.AssetExecutionContext
+    obtained: StoredResult
+    store: ResultStore
+
+    @property
+    def result(self) -> PublishedResult:
+        """The stage's result."""
+        return self.obtained.result
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """The summary of the stage's result."""
+        return self.obtained.result.summary
+
+
+def found_checks(run: AssetRun) -> list[dg.AssetCheckResult]:
+    """Return the outcomes of the stage's checks as asset checks, and log failures of blocking checks."""
+    outcomes = result_checks(run.result, dataset_spec(run.result.partition), run.store)
+    for one in outcomes:
+        if one.blocking and one.outcome == "failed":  # Dagster's own log line has only the check's name
+            dg.get_dagster_logger().error(f"check FAILED: {one.title}: {printable(one.said)}")
+    return asset_checks(outcomes)
+
+
+def stage_asset(
+    *,
+    group: str,
+    kinds: set[str],
+    checks: Iterable[tuple[str, str, bool]] = (),
+    find_checks: Callable[[AssetRun], Sequence[dg.AssetCheckResult]] = found_checks,
+    on_iteration: Callable[[dg.AssetExecutionContext, IterationRow], None] = lambda context, report: None,
+    on_cluster: bool = False,
+    config: type[dg.Config] | None = None,
+) -> Callable[[Callable[[AssetRun], Mapping[str, Any]]], dg.AssetsDefinition]:
+    """Decorate the function that returns the metadata of a stage's result; its name is that of the stage and asset.
+
+    The asset runs the stage and shows the metadata, the columns of the result's tables, and the outcomes of the checks.
+
+    Args:
+        checks: further asset checks, besides the stage's own checks, as tuples (name, description, blocking).
+        find_checks: the function that returns the outcomes of all checks that apply.
+        on_iteration: a function that receives each finished iteration of the stage.
+        on_cluster: True if the stage can distribute its work in a cluster.
+        config: the run configuration, if a run can choose the cells of the evaluator grid that it trains.
     """
-    stage = STAGES[name]
-    own = [
-        (_SHOWN_NAMES.get(check, check), asks, check in stage.checks.blocking)
-        for check, asks in stage.checks.asks.items()
-    ]
-    return {
-        "group_name": group,
-        "kinds": kinds,
-        "owners": OWNERS,
-        "partitions_def": DATASETS,
-        "deps": [*stage.input_names, *watched_parents(stage)],
-        "code_version": stage.code_version,
-        "tags": {"domain": group},
-        "check_specs": [
-            check_by_dataset(check, asset=name, description=description, blocking=blocking)
-            for check, description, blocking in (*checks, *own)
-        ],
-    }
+
+    def decorate(describe: Callable[[AssetRun], Mapping[str, Any]]) -> dg.AssetsDefinition:
+        name = describe.__name__
+        stage = STAGES[name]
+        own = [
+            (_SHOWN_NAMES.get(check, check), asks, check in stage.checks.blocking)
+            for check, asks in stage.checks.asks.items()
+        ]
+        resources: dict[str, type] = {
+            "result_store": ResultStoreResource,
+            "experiment_tracker": ExperimentTracker,
+            "compute_device": ComputeDevice,
+            **({"compute_cluster": ComputeCluster} if on_cluster else {}),
+        }
+
+        @functools.wraps(describe, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+        def compute(context: dg.AssetExecutionContext, **given: Any) -> dg.MaterializeResult[None]:
+            run = run_asset(context, **given, on_iteration=lambda report: on_iteration(context, report))
+            found = find_checks(run)
+            damaged = any(one.check_name == FILES_INTACT and not one.passed for one in found)
+            columns = {} if damaged else column_metadata(run.result, run.store)
+            return _materialized(run, {**describe(run), **columns}, found)
+
+        parameters = {"context": dg.AssetExecutionContext} | ({"config": config} if config else {}) | resources
+        compute.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [
+                inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, annotation=kind)
+                for each, kind in parameters.items()
+            ]
+        )
+        return asset_with_optional_checks(
+            group_name=group,
+            kinds=kinds,
+            owners=OWNERS,
+            partitions_def=DATASETS,
+            deps=[*stage.input_names, *watched_parents(stage)],
+            code_version=stage.code_version,
+            tags={"domain": group},
+            check_specs=[
+                check_by_dataset(check, asset=name, description=description, blocking=blocking)
+                for check, description, blocking in (*checks, *own)
+            ],
+        )(compute)
+
+    return decorate
 
 
 def check_by_dataset(
-    name: str,
-    *,
-    asset: str,
-    description: str,
-    blocking: bool,
-    partitions_def: dg.PartitionsDefinition[str] = DATASETS,
+    name: str, *, asset: str, description: str, blocking: bool, partitions_def: dg.PartitionsDefinition[str] = DATASETS
 ) -> dg.AssetCheckSpec:
     """Return an asset check with a separate outcome per dataset, which is a preview feature of Dagster 1.13."""
     with warnings.catch_warnings():
@@ -88,17 +160,17 @@ def check_by_dataset(
 
 def run_asset(
     context: dg.AssetExecutionContext,
+    *,
     result_store: ResultStoreResource,
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
     compute_cluster: ComputeCluster | None = None,
-    *,
-    on_iteration: Any = lambda report: None,
-    cells: CellFilter = ALL_CELLS,
-) -> StoredResult:
-    """Return the result of the stage with the asset's name, for the dataset of the partition.
+    config: dg.Config | None = None,
+    on_iteration: Callable[[IterationRow], None],
+) -> AssetRun:
+    """Get the result of the stage with the asset's name, for the dataset of the partition.
 
-    `cells`: the cells of the evaluator grid to train in this run. Errors and retries are the same as in
+    `config`: the cells of the evaluator grid to train in this run. Errors and retries are the same as in
     `found_or_made`.
     """
     name = context.op_def.name  # a check that runs alone has no asset key
@@ -114,7 +186,7 @@ def run_asset(
         dataset_spec(context.partition_key),
         store=store,
         tracker=experiment_tracker.open(),
-        cells=cells,
+        cells=ALL_CELLS if config is None else CellFilter(**{key: tuple(values) for key, values in config}),
         cluster=ClusterSettings() if compute_cluster is None else compute_cluster.settings(),
     )
     progress = Progress(log=context.log.info, on_iteration=on_iteration)
@@ -122,7 +194,7 @@ def run_asset(
         obtained = found_or_made(context, job, progress, compute_device=compute_device, worker=scope.worker)
         scope.obtained[name] = obtained
     context.log.info(f"{name}: {'reused' if obtained.cached else 'computed'} {obtained.result.path}")
-    return obtained
+    return AssetRun(context, obtained, store)
 
 
 def _comes_first(context: dg.AssetExecutionContext) -> bool:
@@ -131,13 +203,14 @@ def _comes_first(context: dg.AssetExecutionContext) -> bool:
     return not any(dg.AssetKey(parent) in made for parent in STAGES[context.op_def.name].input_names)
 
 
-def materialized(
-    obtained: StoredResult, metadata: Mapping[str, Any], checks: Iterable[dg.AssetCheckResult] = ()
+def _materialized(
+    run: AssetRun, metadata: Mapping[str, Any], checks: Iterable[dg.AssetCheckResult]
 ) -> dg.MaterializeResult[None]:
     """Return the record of a result for Dagster: data version, location, provenance, and `metadata`."""
-    result = obtained.result
+    result = run.result
     dataset = dg.MetadataValue.text(result.partition)
     named = [each._replace(metadata={**each.metadata, "dataset": dataset}) for each in checks]
+    devices = result.manifest["provenance"].get("devices")
     return dg.MaterializeResult(
         metadata={
             "dataset": dataset,
@@ -145,19 +218,13 @@ def materialized(
             "folder": dg.MetadataValue.path(str(result.path)),
             "key": result.key,
             "settings": dg.MetadataValue.json(STAGES[result.asset].settings.as_json(dataset_spec(result.partition))),
-            "reused": obtained.cached,
-            **device_metadata(result),
+            "reused": run.obtained.cached,
+            **({"gpu": ", ".join(devices)} if devices else {}),
             **mlflow_metadata(result),
         },
         data_version=dg.DataVersion(result.data_version),
         check_results=named,
     )
-
-
-def device_metadata(result: PublishedResult) -> dict[str, Any]:
-    """Return the names of the GPUs that computed the result, or an empty dict if no GPU was leased."""
-    devices = result.manifest["provenance"].get("devices")
-    return {"gpu": ", ".join(devices)} if devices else {}
 
 
 def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
@@ -195,16 +262,6 @@ def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg
     severity = dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR
     shown = {key: _lines(value) if isinstance(value, Mapping) else value for key, value in metadata.items()}
     return dg.AssetCheckResult(check_name=name, passed=bool(passed), severity=severity, metadata=shown)
-
-
-def found_checks(obtained: StoredResult, result_store: ResultStoreResource) -> list[dg.AssetCheckResult]:
-    """Return the outcomes of the stage's checks as asset checks, and log failures of blocking checks."""
-    result = obtained.result
-    outcomes = result_checks(result, dataset_spec(result.partition), result_store.open())
-    for one in outcomes:
-        if one.blocking and one.outcome == "failed":  # Dagster's own log line has only the check's name
-            dg.get_dagster_logger().error(f"check FAILED: {one.title}: {printable(one.said)}")
-    return asset_checks(outcomes)
 
 
 def asset_checks(outcomes: Iterable[CheckOutcome]) -> list[dg.AssetCheckResult]:
@@ -272,20 +329,3 @@ def _cell(value: Any) -> str | int | float | bool:
     if isinstance(value, list | tuple):
         return ", ".join(str(_cell(each)) for each in value)
     return value if isinstance(value, bool | int | str) else str(value)
-
-
-__all__ = [
-    "DATASETS",
-    "OWNERS",
-    "IterationRow",
-    "asset_checks",
-    "check",
-    "check_by_dataset",
-    "dataset_spec",
-    "first_rows",
-    "found_checks",
-    "materialized",
-    "run_asset",
-    "stage_options",
-    "table",
-]

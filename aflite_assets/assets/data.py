@@ -1,21 +1,20 @@
 """Assets of the group `data`: the registered datasets and their content."""
 
+from typing import Any
+
 import dagster as dg
 import pyarrow.parquet as pq
 
 from aflite_assets.assets.common import (
+    FILES_INTACT,
     OWNERS,
+    AssetRun,
     check,
     first_rows,
     found_checks,
-    materialized,
-    run_asset,
-    stage_options,
+    stage_asset,
     table,
 )
-from aflite_assets.assets.display.columns import column_metadata
-from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
-from aflite_assets.results import StoredResult
 from aflite_assets.results.damage import find_damage
 from aflite_assets.scan.sentences import headline
 from aflite_assets.specs.registry import load_registry
@@ -23,9 +22,8 @@ from aflite_assets.specs.yaml.safe_text import shown_path
 from aflite_assets.stages.data.cue_scan import read_scan
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.published import read_challenge_sets
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
-_INTACT = ("files_intact", "Published files have the content of the manifest.", True)
+_INTACT = (FILES_INTACT, "Published files have the content of the manifest.", True)
 
 
 @dg.asset(
@@ -57,48 +55,44 @@ def dataset_registry(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     )
 
 
-@asset_with_optional_checks(**stage_options("raw_dataset", group="data", kinds={"parquet"}, checks=[_INTACT]))
-def raw_dataset(
-    context: dg.AssetExecutionContext,
-    result_store: ResultStoreResource,
-    experiment_tracker: ExperimentTracker,
-    compute_device: ComputeDevice,
-) -> dg.MaterializeResult:
+def _raw_checks(run: AssetRun) -> list[dg.AssetCheckResult]:
+    damage = find_damage(run.result)
+    if damage is None:
+        return [check(FILES_INTACT, True, files=len(run.result.manifest["files"])), *found_checks(run)]
+    run.store.set_aside(damage, log=run.context.log.warning)
+    damaged, checks = list(damage.reasons), STAGES["raw_dataset"].checks
+    skipped = f"files are damaged: {damaged}"
+    return [
+        check(FILES_INTACT, False, damaged=damaged),
+        *(check(name, False, warn=name not in checks.blocking, skipped=skipped) for name in checks.asks),
+    ]
+
+
+@stage_asset(group="data", kinds={"parquet"}, checks=[_INTACT], find_checks=_raw_checks)
+def raw_dataset(run: AssetRun) -> dict[str, Any]:
     """The source as one table: ids, labels, groups and one kind of input.
 
     Rows without a label are dropped and counted.
     """
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    summary = obtained.result.summary
-    checks = _raw_checks(context, obtained, result_store)
-    intact = next(result.passed for result in checks if result.check_name == "files_intact")
-    metadata = {
-        "dagster/row_count": sum(summary["rows"].values()),
-        "rows": table({"split": split, **counts} for split, counts in summary["rows_per_class"].items()),
-        "input": summary["modality"],
-        "trial_run": summary["trial_run"],
-        **{field: summary[field] for field in _SETTINGS_DONE if field in summary},
-        **(column_metadata(obtained.result, result_store.open()) if intact else {}),
+    return {
+        "dagster/row_count": sum(run.summary["rows"].values()),
+        "rows": table({"split": split, **counts} for split, counts in run.summary["rows_per_class"].items()),
+        "input": run.summary["modality"],
+        "trial_run": run.summary["trial_run"],
+        **{field: run.summary[field] for field in _SETTINGS_DONE if field in run.summary},
     }
-    return materialized(obtained, metadata, checks)
 
 
 _SETTINGS_DONE = ("annotations_left_out", "duplicates", "between_splits", "standardised")
 """Parts of the summary that exist only with some settings."""
 
 
-@asset_with_optional_checks(**stage_options("challenge_sets", group="data", kinds={"parquet"}))
-def challenge_sets(
-    context: dg.AssetExecutionContext,
-    result_store: ResultStoreResource,
-    experiment_tracker: ExperimentTracker,
-    compute_device: ComputeDevice,
-) -> dg.MaterializeResult:
+@stage_asset(group="data", kinds={"parquet"})
+def challenge_sets(run: AssetRun) -> dict[str, Any]:
     """Out-of-distribution test sets in the raw dataset's form, each with its category column and its own labels."""
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    challenges = read_challenge_sets(obtained.result)
+    challenges = read_challenge_sets(run.result)
     shown = ("rows", "source_rows", "unlabelled_rows", "label_names")
-    metadata = {
+    return {
         "sets": table(
             {
                 "set": name,
@@ -108,47 +102,17 @@ def challenge_sets(
             for name, facts in challenges.sets.items()
         ),
         "missing": table({"set": name, "reason": reason} for name, reason in challenges.missing.items()),
-        **column_metadata(obtained.result, result_store.open()),
     }
-    return materialized(obtained, metadata, found_checks(obtained, result_store))
 
 
-@asset_with_optional_checks(**stage_options("cue_scan", group="data", kinds={"parquet"}))
-def cue_scan(
-    context: dg.AssetExecutionContext,
-    result_store: ResultStoreResource,
-    experiment_tracker: ExperimentTracker,
-    compute_device: ComputeDevice,
-) -> dg.MaterializeResult:
+@stage_asset(group="data", kinds={"parquet"})
+def cue_scan(run: AssetRun) -> dict[str, Any]:
     """Properties of rows that predict the label by themselves, and the rows that have each property; no model is used.
 
     The check fails if the scan finds a property that cannot be part of any task. `docs/scan.md` explains how cues are
     found and tested.
     """
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    metadata = {
-        "found": headline(read_scan(obtained.result)),
-        "surface_cues": first_rows(pq.read_table(obtained.result.file("surface_cues.parquet"))),
-        **column_metadata(obtained.result, result_store.open()),
+    return {
+        "found": headline(read_scan(run.result)),
+        "surface_cues": first_rows(pq.read_table(run.result.file("surface_cues.parquet"))),
     }
-    return materialized(obtained, metadata, found_checks(obtained, result_store))
-
-
-def _raw_checks(
-    context: dg.AssetExecutionContext, obtained: StoredResult, result_store: ResultStoreResource
-) -> list[dg.AssetCheckResult]:
-    damage = find_damage(obtained.result)
-    if damage is not None:
-        result_store.open().set_aside(damage, log=context.log.warning)
-        damaged = list(damage.reasons)
-        return [check("files_intact", False, damaged=damaged), *_skipped(damaged)]
-    intact = check("files_intact", True, files=len(obtained.result.manifest["files"]))
-    return [intact, *found_checks(obtained, result_store)]
-
-
-def _skipped(damaged: list[str]) -> list[dg.AssetCheckResult]:
-    checks = STAGES["raw_dataset"].checks
-    return [
-        check(name, False, warn=name not in checks.blocking, skipped=f"files are damaged: {damaged}")
-        for name in checks.asks
-    ]

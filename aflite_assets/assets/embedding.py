@@ -5,12 +5,9 @@ from typing import Any
 import dagster as dg
 import numpy as np
 
-from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
-from aflite_assets.assets.display.columns import column_metadata
-from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.assets.common import AssetRun, check, stage_asset, table
 from aflite_assets.stages.shared.published import open_features, read_rows, read_selection, read_warmup_rows
 from aflite_assets.stages.stage import study_stages
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _CHECKS = (
     ("features_finite", "No feature of any representation is NaN or infinite.", True),
@@ -22,29 +19,8 @@ _CHECKS = (
 )
 
 
-@dg.asset(**stage_options("embeddings", group="embedding", kinds={"numpy", "pytorch"}, checks=_CHECKS))
-def embeddings(
-    context: dg.AssetExecutionContext,
-    result_store: ResultStoreResource,
-    experiment_tracker: ExperimentTracker,
-    compute_device: ComputeDevice,
-    compute_cluster: ComputeCluster,
-) -> dg.MaterializeResult:
-    """Features of all rows that were not used for warm-up, in all splits, per representation.
-
-    If a run is stopped, the next run resumes the computation.
-    """
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device, compute_cluster)
-    summary = obtained.result.summary
-    store = result_store.open()
-    metadata = {
-        "representations": table({"representation": name, **facts} for name, facts in summary.items()),
-        **column_metadata(obtained.result, store),
-    }
-    return materialized(obtained, metadata, _checks(obtained.result, store))
-
-
-def _checks(result: PublishedResult, store: ResultStore) -> list[dg.AssetCheckResult]:
+def _checks(run: AssetRun) -> list[dg.AssetCheckResult]:
+    result, store = run.result, run.store
     warmup = read_warmup_rows(store.current("warmup_split", result.partition))
     rows = store.current("raw_dataset", result.partition).summary["rows"]
     selecting = [one.stage.name for one in study_stages() if one.role == "selects"]
@@ -58,3 +34,12 @@ def _checks(result: PublishedResult, store: ResultStore) -> list[dg.AssetCheckRe
         check("features_finite", all(finite.values()), finite=finite),
         check("rows_complete", complete, rows=rows_in_all, warmup_rows=len(warmup), distinct_rows=union),
     ]
+
+
+@stage_asset(group="embedding", kinds={"numpy", "pytorch"}, checks=_CHECKS, find_checks=_checks, on_cluster=True)
+def embeddings(run: AssetRun) -> dict[str, Any]:
+    """Features of all rows that were not used for warm-up, in all splits, per representation.
+
+    If a run is stopped, the next run resumes the computation.
+    """
+    return {"representations": table({"representation": name, **facts} for name, facts in run.summary.items())}

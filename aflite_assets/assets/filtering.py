@@ -11,25 +11,21 @@ import pyarrow.parquet as pq
 from aflite_assets.assets.common import (
     DATASETS,
     OWNERS,
+    AssetRun,
     IterationRow,
     check,
     dataset_spec,
     found_checks,
-    materialized,
-    run_asset,
-    stage_options,
+    stage_asset,
     table,
 )
-from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.inline import small_lines
 from aflite_assets.assets.display.numbers import filter_numbers
 from aflite_assets.assets.display.pictures import result_pictures
-from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
-from aflite_assets.results import PublishedResult, StoredResult
+from aflite_assets.results import PublishedResult
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.published import WORDS_RECORDED, report_iterations
 from aflite_assets.stages.stage import Progress
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:
     from aflite_assets.diagnostics.evidence.kept_like_train import KeptShare
@@ -57,67 +53,7 @@ _SHOWN = [
     "rows_per_class",
 ]
 ITERATIONS = dg.MultiPartitionsDefinition(
-    {
-        "dataset": DATASETS,
-        "iteration": dg.DynamicPartitionsDefinition(name="aflite_iteration"),
-    }
-)
-
-
-@asset_with_optional_checks(
-    **stage_options(
-        "filtered_sets",
-        group="filtering",
-        kinds={"numpy", "scikitlearn"},
-        checks=_FILTER_CHECKS,
-    )
-)
-def filtered_sets(
-    context: dg.AssetExecutionContext,
-    result_store: ResultStoreResource,
-    experiment_tracker: ExperimentTracker,
-    compute_device: ComputeDevice,
-    compute_cluster: ComputeCluster,
-) -> dg.MaterializeResult:
-    """The result of AFLite per representation: the kept rows, and the iteration in which each removed row was removed.
-
-    If a run is stopped, the next run resumes the filter at its last checkpoint. `filtering_<representation>` is a small
-    picture of representation bias and remaining train rows. Click [Show Markdown] in the metadata to see the full
-    picture with axes, and the scores by iteration. The number of kept rows and the representation bias are plotted
-    under Metadata, Plots.
-    """
-    obtained = run_asset(
-        context,
-        result_store,
-        experiment_tracker,
-        compute_device,
-        compute_cluster,
-        on_iteration=lambda report: report_iteration(context, report),
-    )
-    if obtained.cached:
-        _report_again(context, obtained.result)
-    metadata = {**_filter_metadata(obtained), **column_metadata(obtained.result, result_store.open())}
-    checks = [*_filter_checks(obtained.result), *found_checks(obtained, result_store)]
-    return materialized(obtained, metadata, checks)
-
-
-iteration_sets = dg.AssetSpec(
-    "iteration_sets",
-    group_name="filtering",
-    owners=OWNERS,
-    kinds={"numpy"},
-    tags={"domain": "filtering"},
-    code_version=STAGES["filtered_sets"].code_version,
-    partitions_def=ITERATIONS,
-    deps=["filtered_sets"],
-    description=(
-        "Every iteration of the filter, reported while the filter runs, for the plots of the UI. All datasets share "
-        "the axis of the plots, and only the last 120 partitions are shown. Clear curves of one dataset are in the "
-        "metadata of `filtered_sets` (`filtering_*` and `curve_*`), in MLflow (the nested run of the representation, "
-        "below the run of `filtered_sets`), and in the report. A dataset with fewer iterations has missing "
-        "partitions. If a second run has fewer iterations, the last iterations of the first run remain; `run` in an "
-        "iteration's metadata is the id of the run that reported it."
-    ),
+    {"dataset": DATASETS, "iteration": dg.DynamicPartitionsDefinition(name="aflite_iteration")}
 )
 
 
@@ -146,73 +82,6 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationRow) ->
     )
 
 
-def _report_again(context: dg.AssetExecutionContext, result: PublishedResult) -> None:
-    """Report the iterations of a reused result, because the Dagster instance may not have the iterations."""
-    progress = Progress(log=context.log.info, on_iteration=lambda report: report_iteration(context, report))
-    for name, part in result.parts.items():
-        report_iterations(name, part, progress)
-
-
-@dg.asset(**stage_options("control_sets", group="filtering", kinds={"parquet"}))
-def control_sets(
-    context: dg.AssetExecutionContext,
-    result_store: ResultStoreResource,
-    experiment_tracker: ExperimentTracker,
-    compute_device: ComputeDevice,
-) -> dg.MaterializeResult:
-    """Train sets of the filtered set's size that are chosen without the filter: at random, or in a single pass."""
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    summary = obtained.result.summary
-    metadata = {
-        "controls": table({"representation": name, **facts} for name, facts in summary.items()),
-        **column_metadata(obtained.result, result_store.open()),
-    }
-    return materialized(obtained, metadata)
-
-
-@dg.asset(**stage_options("published_dataset", group="filtering", kinds={"parquet", "huggingface"}))
-def published_dataset(
-    context: dg.AssetExecutionContext,
-    result_store: ResultStoreResource,
-    experiment_tracker: ExperimentTracker,
-    compute_device: ComputeDevice,
-) -> dg.MaterializeResult:
-    """A folder with a dataset card, from which `datasets.load_dataset(folder, "filtered")` loads the kept rows."""
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    rows = obtained.result.summary["rows"]
-    folder = str(obtained.result.path)
-    context.log.info(f"Open it with datasets.load_dataset({folder!r}, 'filtered')")
-    metadata = {
-        "configurations": table({"configuration": name, **counts} for name, counts in rows.items()),
-        "weights": table(
-            {"representation": name, **facts} for name, facts in obtained.result.summary["weights"].items()
-        ),
-        "load_with": dg.MetadataValue.md(_LOAD_WITH.format(folder=folder)),
-        **column_metadata(obtained.result, result_store.open()),
-    }
-    return materialized(obtained, metadata)
-
-
-def _filter_metadata(obtained: StoredResult) -> dict[str, Any]:
-    summary = obtained.result.summary
-    shown = ("iterations", "stop_reason", "bias_before", "bias_after")
-    return {
-        "outcome": table(
-            {
-                "representation": name,
-                **{f"{split} rows kept": f"{kept} of {facts['rows'][split]}" for split, kept in facts["kept"].items()},
-                **{field: facts[field] for field in shown},
-            }
-            for name, facts in summary.items()
-        ),
-        "dagster/row_count": next(iter(summary.values()))["kept"]["train"],
-        **filter_numbers(obtained.result),
-        **{f"filtering_{name}": _in_small(part) for name, part in obtained.result.parts.items()},
-        **{f"iterations_{name}": table(_shown_iterations(part)) for name, part in obtained.result.parts.items()},
-        **result_pictures(obtained.result),
-    }
-
-
 def _shown_iterations(part: PublishedResult) -> list[dict[str, Any]]:
     iterations = pq.read_table(part.file("iterations.parquet"))
     words = [name for name in WORDS_RECORDED if name in iterations.column_names]
@@ -236,6 +105,10 @@ def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[
         }
         for name, split_shares in shares.items()
     }
+
+
+def _all_checks(run: AssetRun) -> list[dg.AssetCheckResult]:
+    return [*_filter_checks(run.result), *found_checks(run)]
 
 
 def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
@@ -271,3 +144,80 @@ def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
     if any(shares.values()):
         checks.append(check("test_kept_like_train", all_alike, warn=True, kept_shares=_kept_shares(shares)))
     return checks
+
+
+@stage_asset(
+    group="filtering",
+    kinds={"numpy", "scikitlearn"},
+    checks=_FILTER_CHECKS,
+    find_checks=_all_checks,
+    on_iteration=report_iteration,
+    on_cluster=True,
+)
+def filtered_sets(run: AssetRun) -> dict[str, Any]:
+    """The result of AFLite per representation: the kept rows, and the iteration in which each removed row was removed.
+
+    If a run is stopped, the next run resumes the filter at its last checkpoint. `filtering_<representation>` is a small
+    picture of representation bias and remaining train rows. Click [Show Markdown] in the metadata to see the full
+    picture with axes, and the scores by iteration. The number of kept rows and the representation bias are plotted
+    under Metadata, Plots.
+    """
+    if run.obtained.cached:  # the Dagster instance may not have the iterations
+        progress = Progress(log=run.context.log.info, on_iteration=lambda each: report_iteration(run.context, each))
+        for name, part in run.result.parts.items():
+            report_iterations(name, part, progress)
+    shown = ("iterations", "stop_reason", "bias_before", "bias_after")
+    return {
+        "outcome": table(
+            {
+                "representation": name,
+                **{f"{split} rows kept": f"{kept} of {facts['rows'][split]}" for split, kept in facts["kept"].items()},
+                **{field: facts[field] for field in shown},
+            }
+            for name, facts in run.summary.items()
+        ),
+        "dagster/row_count": next(iter(run.summary.values()))["kept"]["train"],
+        **filter_numbers(run.result),
+        **{f"filtering_{name}": _in_small(part) for name, part in run.result.parts.items()},
+        **{f"iterations_{name}": table(_shown_iterations(part)) for name, part in run.result.parts.items()},
+        **result_pictures(run.result),
+    }
+
+
+iteration_sets = dg.AssetSpec(
+    "iteration_sets",
+    group_name="filtering",
+    owners=OWNERS,
+    kinds={"numpy"},
+    tags={"domain": "filtering"},
+    code_version=STAGES["filtered_sets"].code_version,
+    partitions_def=ITERATIONS,
+    deps=["filtered_sets"],
+    description=(
+        "Every iteration of the filter, reported while the filter runs, for the plots of the UI. All datasets share "
+        "the axis of the plots, and only the last 120 partitions are shown. Clear curves of one dataset are in the "
+        "metadata of `filtered_sets` (`filtering_*` and `curve_*`), in MLflow (the nested run of the representation, "
+        "below the run of `filtered_sets`), and in the report. A dataset with fewer iterations has missing "
+        "partitions. If a second run has fewer iterations, the last iterations of the first run remain; `run` in an "
+        "iteration's metadata is the id of the run that reported it."
+    ),
+)
+
+
+@stage_asset(group="filtering", kinds={"parquet"})
+def control_sets(run: AssetRun) -> dict[str, Any]:
+    """Train sets of the filtered set's size that are chosen without the filter: at random, or in a single pass."""
+    return {"controls": table({"representation": name, **facts} for name, facts in run.summary.items())}
+
+
+@stage_asset(group="filtering", kinds={"parquet", "huggingface"})
+def published_dataset(run: AssetRun) -> dict[str, Any]:
+    """A folder with a dataset card, from which `datasets.load_dataset(folder, "filtered")` loads the kept rows."""
+    folder = str(run.result.path)
+    run.context.log.info(f"Open it with datasets.load_dataset({folder!r}, 'filtered')")
+    rows, weights = run.summary["rows"], run.summary["weights"]
+    return {
+        "configurations": table({"configuration": name, **counts} for name, counts in rows.items()),
+        "weights": table({"representation": name, **facts} for name, facts in weights.items()),
+        "load_with": dg.MetadataValue.md(_LOAD_WITH.format(folder=folder)),
+    }

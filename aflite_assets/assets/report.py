@@ -9,24 +9,18 @@ from typing import Any
 import dagster as dg
 
 from aflite_assets.addresses import results_page
-from aflite_assets.assets.common import materialized, run_asset, stage_options, table
+from aflite_assets.assets.common import AssetRun, stage_asset, table
 from aflite_assets.assets.display.inline import linked_figures
 from aflite_assets.assets.display.numbers import report_numbers
 from aflite_assets.assets.display.pictures import report_pictures
 from aflite_assets.results import PublishedResult, ResultStore
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 ROWS = "rows"
 """Anchor of the report's section in which rows can be browsed."""
 
 
-@dg.asset(**stage_options("benchmark_report", group="report", kinds={"html"}))
-def benchmark_report(
-    context: dg.AssetExecutionContext,
-    result_store: ResultStoreResource,
-    experiment_tracker: ExperimentTracker,
-    compute_device: ComputeDevice,
-) -> dg.MaterializeResult:
+@stage_asset(group="report", kinds={"html"})
+def benchmark_report(run: AssetRun) -> dict[str, Any]:
     """Accuracy before and after filtering, fair controls, figures and evidence on one page, and as JSON.
 
     If `aflite serve` runs at the address in `AFLITE_RESULTS_URL`, `report` is a link and pictures are shown directly.
@@ -34,34 +28,31 @@ def benchmark_report(
     [0, 1]) and the difference that decides the verdict (in percentage points) are plotted under Metadata, Plots.
     `accuracy.of` names the comparison whose numbers are plotted.
     """
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    store = result_store.open()
-    report = obtained.result.file("report.html")
-    folder = store.current("published_dataset", context.partition_key).path
-    analysis = store.current("analysis", context.partition_key)
+    store, report = run.store, run.result.file("report.html")
+    folder = store.current("published_dataset", run.result.partition).path
+    analysis = store.current("analysis", run.result.partition)
     links = report_links(report, store)
-    context.log.info(f"Report: {links.get('report_link', links['report']).value}")
-    context.log.info(f"Dataset folder: {folder}")
+    run.context.log.info(f"Report: {links.get('report_link', links['report']).value}")
+    run.context.log.info(f"Dataset folder: {folder}")
     metadata = {
-        "finding": dg.MetadataValue.md(obtained.result.summary["first_screen"]),
-        "verdicts": dg.MetadataValue.text("\n".join(obtained.result.summary["verdicts"])),
+        "finding": dg.MetadataValue.md(run.summary["first_screen"]),
+        "verdicts": dg.MetadataValue.text("\n".join(run.summary["verdicts"])),
         **links,
-        "checks": dg.MetadataValue.text("\n".join(obtained.result.summary["checks"])),
+        "checks": dg.MetadataValue.text("\n".join(run.summary["checks"])),
         **report_numbers(analysis),
-        **report_tables(obtained.result),
-        **figures_shown(obtained.result, store),
+        **report_tables(run.result),
+        **figures_shown(run.result, store),
         "rows": dg.MetadataValue.path(str(analysis.file("rows.parquet"))),
         "tables": dg.MetadataValue.path(str(analysis.path / "tables")),
-        "report_json": dg.MetadataValue.path(str(obtained.result.file("report.json"))),
+        "report_json": dg.MetadataValue.path(str(run.result.file("report.json"))),
         "dataset_folder": dg.MetadataValue.path(str(folder)),
     }
-    materialization = materialized(obtained, metadata)
     # The verdicts are logged last, so that a person sees them at the end of a run.
-    for line in obtained.result.summary["verdicts"]:
-        context.log.info(f"Verdict, representation {line}")
-    for line in obtained.result.summary["checks"]:
-        context.log.log(logging.WARNING if line.startswith("check FAILED") else logging.INFO, line)
-    return materialization
+    for line in run.summary["verdicts"]:
+        run.context.log.info(f"Verdict, representation {line}")
+    for line in run.summary["checks"]:
+        run.context.log.log(logging.WARNING if line.startswith("check FAILED") else logging.INFO, line)
+    return metadata
 
 
 def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue]:

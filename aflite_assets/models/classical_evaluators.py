@@ -5,7 +5,6 @@ kinds of evaluators.
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,8 @@ from aflite_assets.errors import DataError
 from aflite_assets.models.classical.inputs import fit_inputs
 from aflite_assets.models.families import classical_family
 from aflite_assets.models.family import Matrix
-from aflite_assets.models.training.predictions import ModelPredictions
+from aflite_assets.models.training.predictions import Evaluation, ModelPredictions
 from aflite_assets.specs.models.kinds import ClassicalModelSpec
-
-
-@dataclass(frozen=True)
-class ClassicalEvaluation:
-    """Predictions by test set name, and metrics: train_accuracy, converged (0 or 1), seconds, rows."""
-
-    predictions: Mapping[str, ModelPredictions]
-    metrics: Mapping[str, float]
 
 
 def evaluate_classical(
@@ -36,7 +27,7 @@ def evaluate_classical(
     tests: Mapping[str, Examples],
     *,
     row_weights: np.ndarray | None = None,
-) -> ClassicalEvaluation:
+) -> Evaluation:
     """Fit the evaluator on `train` and predict each test set. The result is deterministic.
 
     With `row_weights` (float32, one per train row), the loss of each row is multiplied by the row's weight. Max-PPMI
@@ -64,24 +55,19 @@ def evaluate_classical(
     one_class = len(np.unique(train.labels)) == 1
     model = DummyClassifier(strategy="most_frequent") if one_class else family.estimator(settings)
     converged = _fit(model, matrix, train.labels, row_weights)
-    with_probabilities = family.gives_probabilities
-    predictions = {
-        name: _predict(
-            model, make_matrix(test), n_classes=len(train.label_names), with_probabilities=with_probabilities
-        )
-        if len(test)
-        else _no_predictions(n_classes=len(train.label_names), with_probabilities=with_probabilities)
-        for name, test in tests.items()
+
+    def predicted(test: Examples) -> ModelPredictions:
+        rows = make_matrix(test) if len(test) else matrix[:0]
+        return _predict(model, rows, n_classes=len(train.label_names), with_probabilities=family.gives_probabilities)
+
+    predictions = {name: predicted(test) for name, test in tests.items()}
+    metrics = {
+        "train_accuracy": float(np.mean(model.predict(matrix) == train.labels)),
+        "converged": float(converged),
+        "seconds": time.perf_counter() - started,
+        "rows": float(len(train)),
     }
-    return ClassicalEvaluation(
-        predictions,
-        {
-            "train_accuracy": float(np.mean(model.predict(matrix) == train.labels)),
-            "converged": float(converged),
-            "seconds": time.perf_counter() - started,
-            "rows": float(len(train)),
-        },
-    )
+    return Evaluation(predictions, None, metrics)
 
 
 def _fit(model: Any, matrix: Matrix, labels: np.ndarray, row_weights: np.ndarray | None) -> bool:
@@ -98,15 +84,10 @@ def _fit(model: Any, matrix: Matrix, labels: np.ndarray, row_weights: np.ndarray
 
 
 def _predict(model: Any, matrix: Matrix, *, n_classes: int, with_probabilities: bool) -> ModelPredictions:
-    predicted = model.predict(matrix).astype(np.int64)
-    if not with_probabilities:
-        return ModelPredictions(predicted, None)
-    probabilities = np.zeros((len(predicted), n_classes), dtype=np.float32)
-    probabilities[:, model.classes_] = model.predict_proba(matrix)
-    return ModelPredictions(predicted, probabilities)
-
-
-def _no_predictions(*, n_classes: int, with_probabilities: bool) -> ModelPredictions:
-    # scikit-learn refuses tables without rows.
-    nothing = np.zeros((0, n_classes), dtype=np.float32)
-    return ModelPredictions(np.zeros(0, dtype=np.int64), nothing if with_probabilities else None)
+    rows = matrix.shape[0]
+    probabilities = np.zeros((rows, n_classes), dtype=np.float32) if with_probabilities else None
+    if not rows:  # scikit-learn refuses tables without rows
+        return ModelPredictions(np.zeros(0, dtype=np.int64), probabilities)
+    if probabilities is not None:
+        probabilities[:, model.classes_] = model.predict_proba(matrix)
+    return ModelPredictions(model.predict(matrix).astype(np.int64), probabilities)

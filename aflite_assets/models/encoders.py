@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import ModelError
 from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.global_state import isolated_random_state
@@ -20,34 +19,17 @@ from aflite_assets.models.training.batches import reading_threads
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
 from aflite_assets.models.training.predictions import no_log, on_device, predict
 from aflite_assets.models.training.prefetch import prefetch
-from aflite_assets.specs.models.kinds import EncoderSpec
-from aflite_assets.specs.models.settings import IdentityEncoderSpec, SurfaceEncoderSpec, UntrainedSpec
+from aflite_assets.specs.models.kinds import NeuralModelSpec
 
 
 @dataclass(frozen=True)
 class EncodedBatch:
     """`features`: rows x width float32; `probabilities`: rows x classes float32, from the encoder's own output layer.
-    The identity encoder gives no probabilities, because it has no output layer.
+    Features that no encoder computed have no probabilities, because there is no output layer.
     """
 
     features: np.ndarray
     probabilities: np.ndarray | None
-
-
-@dataclass(frozen=True)
-class _NeuralBatch:
-    features: np.ndarray
-    probabilities: np.ndarray
-
-
-@dataclass(frozen=True)
-class EncoderScore:
-    """Predictions of a trained encoder. `predicted`: a class number per predicted row, int64. `metrics`: the metrics
-    that `train_encoder` returns.
-    """
-
-    predicted: np.ndarray
-    metrics: Mapping[str, float]
 
 
 class Encoder(Protocol):
@@ -67,31 +49,6 @@ class Encoder(Protocol):
         encoded.
         """
         ...
-
-
-@dataclass(frozen=True)
-class IdentityEncoder:
-    """An encoder that returns the dataset's own features unchanged."""
-
-    width: int
-
-    def encode(self, examples: Examples) -> EncodedBatch:
-        """Return the feature columns unchanged.
-
-        Raises:
-            ModelError: the rows do not have `width` features.
-        """
-        features = examples.features
-        if features.shape[1] != self.width:
-            raise ModelError(
-                f"the rows have {features.shape[1]} features, but {self.width} were expected; materialise the asset "
-                "`raw_dataset` again"
-            )
-        return EncodedBatch(features, None)
-
-    def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
-        """Yield the unchanged feature columns of each batch."""
-        return map(self.encode, batches)
 
 
 class NeuralEncoder:
@@ -135,27 +92,19 @@ class NeuralEncoder:
                 np.zeros((0, self.width), np.float32), np.zeros((0, self._classifier.n_classes), np.float32)
             )
         with torch_threads_for(self._classifier.model, self._device):
-            pieces = list(self._at_once.ask(np.arange(len(inputs)), inputs.batch, self._answer))
-        return EncodedBatch(
-            np.concatenate([piece.answer.features for piece in pieces]),
-            np.concatenate([piece.answer.probabilities for piece in pieces]),
-        )
+            answers = [answer for _, answer in self._at_once.ask(np.arange(len(inputs)), inputs.batch, self._answer)]
+        features, probabilities = zip(*answers, strict=True)
+        return EncodedBatch(np.concatenate(features), np.concatenate(probabilities))
 
-    def _answer(self, batch: dict[str, torch.Tensor]) -> _NeuralBatch:
+    def _answer(self, batch: dict[str, torch.Tensor]) -> tuple[np.ndarray, np.ndarray]:
         with torch.inference_mode(), self._device.autocast():
-            output = represent(
-                self._model,
-                on_device(batch, self._device.resolve()),
-                n_classes=self._classifier.n_classes,
-            )
-        return _NeuralBatch(
-            output.features.cpu().numpy(),
-            output.logits.softmax(dim=1).cpu().numpy(),
-        )
+            rows = on_device(batch, self._device.resolve())
+            features, logits = represent(self._model, rows, n_classes=self._classifier.n_classes)
+        return features.cpu().numpy(), logits.softmax(dim=1).cpu().numpy()
 
 
 def train_encoder(
-    settings: EncoderSpec,
+    settings: NeuralModelSpec,
     train: Examples,
     folder: Path,
     *,
@@ -183,7 +132,7 @@ def train_encoder(
 
 
 def score_encoder(
-    settings: EncoderSpec,
+    settings: NeuralModelSpec,
     train: Examples,
     asked: Examples,
     *,
@@ -191,11 +140,12 @@ def score_encoder(
     device: DeviceSettings,
     scratch: Path,
     log: Callable[[str], None],
-) -> EncoderScore:
+) -> tuple[np.ndarray, Mapping[str, float]]:
     """Train an encoder as `train_encoder` does, then predict other rows with the encoder's output layer. The encoder is
     not saved.
 
-    If the process is killed, the next call resumes the training from the files in `scratch`.
+    The function returns the class number of each predicted row (int64), and the metrics of `train_encoder`. If the
+    process is killed, the next call resumes the training from the files in `scratch`.
 
     Raises:
         ModelError: the model cannot be used or has no representation, or the training diverged.
@@ -204,11 +154,11 @@ def score_encoder(
     check_inputs(settings, asked)
     with isolated_random_state(seed):
         classifier, metrics = _trained(settings, train, seed=seed, device=device, scratch=scratch, log=log)
-        return EncoderScore(predict(classifier, asked, device=device, log=log).predicted, metrics)
+        return predict(classifier, asked, device=device, log=log).predicted, metrics
 
 
 def _trained(
-    settings: EncoderSpec,
+    settings: NeuralModelSpec,
     train: Examples,
     *,
     seed: int,
@@ -219,11 +169,6 @@ def _trained(
     """Train an encoder. Call this function within `isolated_random_state`."""
     from aflite_assets.models.training.train import train_classifier  # takes a second, and given features need none
 
-    if isinstance(settings, UntrainedSpec):
-        raise ModelError(
-            f"the kind of the representation is {settings.kind!r}, which is never trained; call this function only for "
-            "encoders that are trained"
-        )
     check_inputs(settings, train)
     classifier = new_classifier(settings, train, log)
     # An architecture without a representation is found out before the training, not after.
@@ -233,38 +178,20 @@ def _trained(
 
 
 def load_encoder(
-    settings: EncoderSpec,
-    folder: Path | None,
+    settings: NeuralModelSpec,
+    folder: Path,
     label_names: Sequence[str],
     *,
-    width: int | None,
     device: DeviceSettings,
     log: Callable[[str], None] = no_log,
 ) -> Encoder:
-    """Return the encoder that `train_encoder` saved. For the encoder kind `identity`, `folder` is None and `width` is
-    the number of features.
+    """Return the encoder that `train_encoder` saved.
 
     If memory runs out while rows are encoded, the encoder writes a line to `log` and continues with smaller batches.
 
     Raises:
         ModelError: the folder contains no encoder for the given labels.
     """
-    if isinstance(settings, IdentityEncoderSpec):
-        if width is None:
-            raise ModelError(
-                "`width` is None, but an encoder of kind 'identity' needs the number of features; give this number"
-            )
-        return IdentityEncoder(width)
-    if isinstance(settings, SurfaceEncoderSpec):
-        raise ModelError(
-            "surface properties are computed from all rows at once, so there is no encoder to load; call "
-            "`scan.surface_features` instead"
-        )
-    if folder is None:
-        raise ModelError(
-            f"`folder` is None, but an encoder of kind {settings.kind!r} is loaded from a folder; give the folder "
-            "that `train_encoder` wrote"
-        )
     # Loading draws weights before they are overwritten.
     with isolated_random_state(0):
         return NeuralEncoder(saved_classifier(settings, folder, label_names), device, log)

@@ -4,7 +4,6 @@ accuracies of evaluators.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, s
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.preflight import check_inputs
-from aflite_assets.models.training.predictions import ModelPredictions, predict
+from aflite_assets.models.training.predictions import Evaluation, ModelPredictions, predict
 from aflite_assets.specs.models.kinds import ClassicalModelSpec, NeuralModelSpec, OneStageSpec
 
 if TYPE_CHECKING:
@@ -26,22 +25,6 @@ if TYPE_CHECKING:
     from aflite_assets.models.training.train import TrainingResult
 
 __all__ = ["Evaluation", "ModelPredictions", "evaluate", "evaluate_saved", "train_and_save"]
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The predictions, training dynamics and metrics of one evaluator.
-
-    `predictions` maps the name of each test set to its predictions, in the order of the rows. `dynamics` (neural models
-    only) has one row per train row and epoch: row_id int64, epoch int64 from 0, label_probability float32, correct
-    bool. `metrics` has train_accuracy, seconds and rows. For neural models, `metrics` also has train_loss, steps,
-    prediction_seconds and the metrics of early stopping (see `train_classifier`). For other models, `metrics` also has
-    the number `converged` (0 or 1).
-    """
-
-    predictions: Mapping[str, ModelPredictions]
-    dynamics: pa.Table | None
-    metrics: Mapping[str, float]
 
 
 def evaluate(
@@ -75,8 +58,7 @@ def evaluate(
     for examples in (train, *tests.values(), *([] if validation is None else [validation])):
         check_inputs(settings, examples)
     if isinstance(settings, ClassicalModelSpec):
-        fitted = evaluate_classical(settings, train, tests, row_weights=row_weights)
-        return Evaluation(fitted.predictions, None, fitted.metrics)
+        return evaluate_classical(settings, train, tests, row_weights=row_weights)
     with isolated_random_state(seed):
         classifier, result = _trained(settings, train, seed, device, scratch, log, validation, row_weights)
         return _asked(classifier, tests, device, log, dynamics=result.dynamics, metrics=result.metrics)
@@ -179,12 +161,6 @@ def _trained(
 ) -> tuple[NeuralClassifier, "TrainingResult"]:
     from aflite_assets.models.training.train import train_classifier  # takes a second, and scikit-learn needs none
 
-    stopping = settings.early_stopping
-    if stopping is not None and stopping.split is not None and validation is None:
-        raise ModelError(
-            f"`early_stopping.split` is {stopping.split!r}, but `validation` is None; give the rows of that split, or "
-            "leave `split` out to hold back a share of the train rows"
-        )
     scratch.mkdir(parents=True, exist_ok=True)
     classifier = new_classifier(settings, train, log)
     result = train_classifier(

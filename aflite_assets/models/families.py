@@ -3,17 +3,18 @@ module.
 """
 
 from collections.abc import Mapping
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from aflite_assets.data.examples import Modality
 from aflite_assets.errors import ModelError
 from aflite_assets.models.classical.families import Linear, MaxPpmi, RbfSvm
+from aflite_assets.models.devices import SMALL_MODEL
 from aflite_assets.models.esim.family import EsimFamily
 from aflite_assets.models.family import ClassicalFamily, ModelFamily, NeuralFamily
 from aflite_assets.models.image.family import TimmImage
 from aflite_assets.models.siamese.family import SiameseBag, SiameseLstm, WordOverlap
 from aflite_assets.models.text.families import HuggingFaceText, SmallTransformer
-from aflite_assets.specs.models.kinds import INSTALLED, ClassicalModelSpec, NeuralModelSpec
+from aflite_assets.specs.models.kinds import INSTALLED, ClassicalModelSpec, NeuralModelSpec, OneStageSpec
 from aflite_assets.specs.models.settings import StrictSpec
 
 _ALL: tuple[ModelFamily, ...] = (
@@ -45,9 +46,7 @@ def neural_family(settings: NeuralModelSpec) -> NeuralFamily:
     Raises:
         ModelError: an installed package registered the network with an object that is not a `NeuralFamily`.
     """
-    family = _FAMILIES[type(settings)]
-    if not isinstance(family, NeuralFamily):
-        raise _no_family(settings, "NeuralFamily")
+    family: NeuralFamily = _family_from(settings, NeuralFamily)
     return family
 
 
@@ -57,10 +56,33 @@ def classical_family(settings: ClassicalModelSpec) -> ClassicalFamily:
     Raises:
         ModelError: an installed package registered the evaluator with an object that is not a `ClassicalFamily`.
     """
-    family = _FAMILIES[type(settings)]
-    if not isinstance(family, ClassicalFamily):
-        raise _no_family(settings, "ClassicalFamily")
+    family: ClassicalFamily = _family_from(settings, ClassicalFamily)
     return family
+
+
+def _family_from(settings: NeuralModelSpec | ClassicalModelSpec, base: type) -> Any:
+    family = _FAMILIES[type(settings)]
+    if not isinstance(family, base):
+        raise ModelError(
+            f"the model kind {settings.kind!r} of the package {INSTALLED[settings.kind].package} is not an instance of "
+            f"`{base.__name__}`; correct the package"
+        )
+    return family
+
+
+def trains_in_one_thread(settings: OneStageSpec) -> bool:
+    """Return True if training on the CPU uses a single thread even if more threads are available. The results then do
+    not depend on other training runs at the same time.
+
+    The function returns True for scikit-learn models, and for networks with fewer than `SMALL_MODEL` weights (see
+    `devices.torch_threads_for`). The function returns False for models that read words and for checkpoints, because
+    their number of weights is known only after they are built.
+    """
+    family = family_of(settings)
+    if not isinstance(family, NeuralFamily):
+        return True
+    weights = family.most_weights(settings)
+    return weights is not None and weights < SMALL_MODEL
 
 
 def kinds_for(modality: Modality) -> str:
@@ -82,13 +104,3 @@ def _kind(family: ModelFamily) -> str:
 def _listed(names: list[str]) -> str:
     *others, last = map(repr, names)
     return f"{', '.join(others)} or {last}" if others else last
-
-
-def _no_family(settings: NeuralModelSpec | ClassicalModelSpec, base: str) -> ModelError:
-    package = INSTALLED[settings.kind].package
-    return ModelError(
-        f"the model kind {settings.kind!r} of the package {package} is not an instance of `{base}`; correct the package"
-    )
-
-
-__all__ = ["classical_family", "family_of", "kinds_for", "neural_family"]

@@ -3,7 +3,6 @@ linear layer and runs forward passes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -14,14 +13,6 @@ AGREEMENT = 1e-2
 """Absolute and relative tolerance between the last layer's output and the logits, which differ only by bfloat16
 casts.
 """
-
-
-@dataclass(frozen=True)
-class ForwardPass:
-    """Float32 tensors of one batch: `features`, rows x width, and `logits`, rows x classes."""
-
-    features: torch.Tensor
-    logits: torch.Tensor
 
 
 def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
@@ -50,8 +41,9 @@ def final_layer(model: torch.nn.Module, n_classes: int) -> torch.nn.Linear:
     return layer
 
 
-def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) -> ForwardPass:
-    """Run one forward pass and return the inputs of the final linear layer and the logits.
+def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Run one forward pass. Return the inputs of the final linear layer (rows x width) and the logits (rows x classes),
+    float32.
 
     Decoders apply the final layer to every token and use only the logits of the last token. For decoders, this function
     therefore returns the final layer's input for the last token.
@@ -80,7 +72,7 @@ def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) 
             f"linear layer (shape {tuple(output.shape)}), so the model's representation is not defined; choose "
             "another architecture"
         )
-    return ForwardPass(features.float(), logits.float())
+    return features.float(), logits.float()
 
 
 def _agree(output: torch.Tensor, logits: torch.Tensor) -> bool:

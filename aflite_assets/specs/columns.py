@@ -35,8 +35,7 @@ class ColumnsSpec(StrictSpec):
         "share a value in any of them",
     )
     question: str | None = Field(
-        None,
-        description="answers with the same value belong to the same question; default: the group",
+        None, description="answers with the same value belong to the same question; default: the group"
     )
     annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None, description="labels of individual annotators: a column of lists, or one column per annotator"

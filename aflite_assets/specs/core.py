@@ -1,6 +1,6 @@
 """Settings of a dataset's YAML file that every study may read: the class that studies complete, and its parts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -13,7 +13,7 @@ from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import Name, RowCount, SplitName, StrictSpec
 from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
 from aflite_assets.specs.warmup import WarmupSpec
-from aflite_assets.wording import LONGEST_NAME, is_printable_name
+from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
 
 Seed = Annotated[int, Field(ge=0)]
 
@@ -72,6 +72,27 @@ class AnnotationsSpec(TableFormat):
         return [Path(name) for name in as_tuple(self.files)]
 
 
+def check_known(
+    setting: str, named: object | Iterable[object], known: Iterable[object], what: str, remedy: str = ""
+) -> None:
+    """Raise an error if a setting names something that is not known. `named`: one name, None, or several names.
+
+    `what`: what the names are, such as "a split". `remedy`: another way to correct the setting.
+
+    Raises:
+        ValueError: the message contains the unknown name, the known names, and the remedy.
+    """
+    listed = list(known)
+    single = named is None or isinstance(named, str)
+    names: Iterable[object] = named if isinstance(named, Iterable) and not single else filter(None, [named])
+    for name in names:
+        if name not in listed:
+            remedies = " or ".join(filter(None, [f"name one of {listed}" if listed else "", remedy])) or "there is none"
+            near = did_you_mean(name, map(str, listed))
+            verb = "is" if single else "contains"
+            raise ValueError(f"`{setting}` {verb} {name!r}, which is not {what}; {remedies}{near}")
+
+
 Collected = Literal["constructed", "adversarially"]
 
 
@@ -109,13 +130,10 @@ class ChallengeSpec(ChosenQuestions):
 
     @model_validator(mode="after")
     def _splits_exist(self) -> Self:
-        splits = list(self.source.splits)
+        check_known("split", self.split, self.source.splits, "a split of `source`")
+        check_known("fine_tune", self.fine_tune, self.source.splits, "a split of `source`")
         if (problem := images_without_column(self.source, self.columns.image)) is not None:
             raise ValueError(problem)
-        if self.split not in splits:
-            raise ValueError(f"`split` is {self.split!r}, but `source` has only the splits {splits}; name one")
-        if self.fine_tune is not None and self.fine_tune not in splits:
-            raise ValueError(f"`fine_tune` is {self.fine_tune!r}, but `source` has only the splits {splits}; name one")
         if self.fine_tune is None and self.fine_tune_limit is not None:
             raise ValueError("`fine_tune_limit` is set, but `fine_tune` is not; set `fine_tune` to a split")
         if self.columns.allow_label_copies:

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field, model_validator
 
 from aflite_assets.specs.columns import images_without_column
-from aflite_assets.specs.core import CoreSpec, PlantedValues
-from aflite_assets.specs.filter import compared_name
+from aflite_assets.specs.core import CoreSpec, PlantedValues, check_known
+from aflite_assets.specs.filter import compared_name, with_paper_preset
 from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.models.settings import StrictSpec
 from aflite_assets.specs.models.studies import with_studies
-from aflite_assets.specs.paper_preset import with_paper_preset
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
-from aflite_assets.specs.scan_settings import ScanSpec
 from aflite_assets.specs.sources import CHOICE_FORMATS
-from aflite_assets.wording import did_you_mean
 
 LONGEST_SET_NAME = 64
 """Longest name of a representation, in characters, and longest name of a set that contains a representation's name."""
@@ -27,6 +25,16 @@ if TYPE_CHECKING:  # which studies are installed is known at run time alone
     _WithStudies = CoreSpec
 else:
     _WithStudies = with_studies(CoreSpec, "specs.settings")
+
+
+class ScanSpec(StrictSpec):
+    """Settings for the behaviour of a run after the scan for cues."""
+
+    stop: Literal["never", "artefact"] = Field(
+        "never",
+        description="artefact: if the scan finds an artefact, no model is trained until the data are fixed; never: a "
+        "run always continues after the scan",
+    )
 
 
 class DatasetSpec(_WithStudies):
@@ -87,15 +95,11 @@ class DatasetSpec(_WithStudies):
                 raise ValueError(
                     f"`holdout` contains {split!r}, but `source` has a split with this name; rename one of the two"
                 )
-        for split in self.limit or ():
-            if split not in splits:
-                raise ValueError(f"`limit` contains {split!r}, which is not a split (the splits are {list(splits)})")
-        for split in self.least_rows:
-            if split not in self.source.splits:
-                held = list(self.source.splits)
-                raise ValueError(
-                    f"`least_rows` contains {split!r}, but `source` has only the splits {held}; name one of them"
-                )
+        check_known("limit", self.limit or (), splits, "a split")
+        check_known("least_rows", self.least_rows, self.source.splits, "a split of `source`")
+        others = [split for split in splits if split != "train"]
+        named = self.filter.evaluation_rows if isinstance(self.filter.evaluation_rows, dict) else {}
+        check_known("filter.evaluation_rows", named, others, "a split other than 'train'")
         for name, challenge in self.challenge_sets.items():
             if challenge.source == self.source:
                 challenge.check_outside_pool(name, challenge.split, self.filter)
@@ -105,7 +109,6 @@ class DatasetSpec(_WithStudies):
             raise ValueError(
                 "`train_sets` contains 'matched', but `random_matched` is the name of a control; choose another name"
             )
-        self._check_evaluation_rows(splits)
         self._check_rank(splits)
         self._check_quarantine(splits)
         self._check_standardise()
@@ -115,25 +118,15 @@ class DatasetSpec(_WithStudies):
                 f"`filter_seeds` is {self.filter_seeds}, but {len(self.seeds)} seeds cannot be divided evenly among "
                 "so many filter runs; change `filter_seeds` or the number of `seeds`"
             )
-        self._check_early_stopping(splits)
-        self._check_primary(splits)
-        self._check_planted()
-        self._check_irrelevant()
+        self._check_early_stopping(others)
+        self._check_primary(others)
+        self._check_attributes()
         check_recipes(self.evaluators, {name: challenge.fine_tune for name, challenge in self.challenge_sets.items()})
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"`seeds` is {list(self.seeds)}, which repeats a seed; give every run a different seed")
         if self.annotations is not None and self.columns.annotators is not None:
             raise ValueError("`columns.annotators` and `annotations` both give annotators' labels; keep only one")
         return self
-
-    def _check_evaluation_rows(self, splits: tuple[str, ...]) -> None:
-        named = self.filter.evaluation_rows if isinstance(self.filter.evaluation_rows, dict) else {}
-        others = [split for split in splits if split != "train"]
-        for split in named:
-            if split not in others:
-                raise ValueError(
-                    f"`filter.evaluation_rows` contains {split!r}, but the splits other than 'train' are {others}"
-                )
 
     @property
     def filterings(self) -> dict[str, str]:
@@ -142,11 +135,8 @@ class DatasetSpec(_WithStudies):
         return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
 
     def _check_rank(self, splits: tuple[str, ...]) -> None:
-        for name in self.filter.representations.keys() - self.representations.keys():
-            raise ValueError(
-                f"`filter.representations` contains {name!r}, which is not one of `representations` "
-                f"({list(self.representations)}){did_you_mean(name, list(self.representations))}"
-            )
+        changed = self.filter.representations
+        check_known("filter.representations", changed, self.representations, "one of `representations`")
         taken = {compared_name(name, rank) for rank in self.filter.compare for name in self.representations}
         for name in taken & self.representations.keys():
             raise ValueError(
@@ -176,11 +166,7 @@ class DatasetSpec(_WithStudies):
                 )
 
     def _check_quarantine(self, splits: tuple[str, ...]) -> None:
-        for split in self.filter.quarantined_splits - set(splits):
-            raise ValueError(
-                f"`filter.suspected_label_errors` contains {split!r}, which is not a split (the splits are "
-                f"{list(splits)})"
-            )
+        check_known("filter.suspected_label_errors", self.filter.quarantined_splits, splits, "a split")
         for split in self.filter.quarantined_splits - {"train"}:
             if self.filter.evaluation_rows_of(split) == "kept":
                 raise ValueError(
@@ -226,62 +212,37 @@ class DatasetSpec(_WithStudies):
     @property
     def attributes(self) -> tuple[str, ...]:
         """Names of the rows' attributes: `columns.attributes` or, by default, the attributes of the source."""
-        implied: tuple[str, ...] = getattr(self.source, "attributes", ())
-        return self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
+        return self.columns.attributes if "attributes" in self.columns.model_fields_set else self.source.attributes
 
-    def _check_irrelevant(self) -> None:
-        features = self.columns.features
-        known = (*self.attributes, *(features if isinstance(features, tuple) else ()))
-        for name in self.irrelevant:
-            if name not in known and (isinstance(features, tuple) or not re.fullmatch(r"column \d+", name)):
-                raise ValueError(
-                    f"`irrelevant` contains {name!r}, which is neither an attribute nor a feature column (known: "
-                    f"{list(known)}){did_you_mean(name, known)}; correct the name, add it to `columns.attributes`, or "
-                    "write 'column 0' for the first feature in a list"
-                )
+    def _check_attributes(self) -> None:
+        features, known = self.columns.features, self.attributes
+        check_known("planted", self.planted, known, "an attribute", "add the column to `columns.attributes`")
+        named = features if isinstance(features, tuple) else ()
+        irrelevant = [name for name in self.irrelevant if named or not re.fullmatch(r"column \d+", name)]
+        remedy = "add it to `columns.attributes`, or write 'column 0' for the first feature in a list"
+        check_known("irrelevant", irrelevant, (*known, *named), "an attribute or a feature column", remedy)
 
-    def _check_planted(self) -> None:
-        known = self.attributes
-        for attribute in self.planted:
-            if attribute not in known:
-                raise ValueError(
-                    f"`planted` contains {attribute!r}, but the attributes of the rows are {list(known)}; correct the "
-                    "name, or add the column to `columns.attributes`"
-                )
-
-    def _check_early_stopping(self, splits: tuple[str, ...]) -> None:
+    def _check_early_stopping(self, others: list[str]) -> None:
         for field in ("representations", "evaluators"):
             for name, settings in getattr(self, field).items():
                 stopping = getattr(settings, "early_stopping", None)
                 if stopping is None or stopping.split is None:
                     continue
+                place = f"{field}.{name}.early_stopping.split"
                 if field == "representations":
                     raise ValueError(
-                        f"`representations.{name}.early_stopping.split` is {stopping.split!r}, but an encoder may see "
-                        "warm-up rows only; remove `split`, so that a share of the warm-up rows is used instead"
+                        f"`{place}` is {stopping.split!r}, but an encoder may see warm-up rows only; remove `split`, "
+                        "so that a share of the warm-up rows is used instead"
                     )
-                if stopping.split == "train" or stopping.split not in splits:
-                    raise ValueError(
-                        f"`evaluators.{name}.early_stopping.split` is {stopping.split!r}, which is not a split to "
-                        f"validate on; name one of {[split for split in splits if split != 'train']}, or remove "
-                        "`split`"
-                    )
+                check_known(place, stopping.split, others, "a split to validate on", "remove `split`")
 
-    def _check_primary(self, splits: tuple[str, ...]) -> None:
+    def _check_primary(self, others: list[str]) -> None:
         primary = self.report.primary
         if primary is None:
             return
-        if primary.evaluator not in self.evaluators:
-            raise ValueError(
-                f"`report.primary.evaluator` is {primary.evaluator!r}, which is not an evaluator; name one of "
-                f"{list(self.evaluators)}"
-            )
-        tested = [test_set for test_set in (*splits, *self.challenge_sets) if test_set != "train"]
-        if primary.test_set not in tested:
-            raise ValueError(
-                f"`report.primary.test_set` is {primary.test_set!r}, but the test sets are {tested}; name one of them"
-            )
-        if primary.test_set in splits and self.filter.evaluation_rows_of(primary.test_set) == "pooled":
+        check_known("report.primary.evaluator", primary.evaluator, self.evaluators, "an evaluator")
+        check_known("report.primary.test_set", primary.test_set, [*others, *self.challenge_sets], "a test set")
+        if primary.test_set in others and self.filter.evaluation_rows_of(primary.test_set) == "pooled":
             raise ValueError(
                 f"`report.primary.test_set` is {primary.test_set!r}, but the filter removes rows of this split too, "
                 "so scores on this split are not comparable; name a challenge set, or a split for which "

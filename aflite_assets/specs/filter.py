@@ -1,9 +1,9 @@
-"""Model of the field `filter` in a dataset's YAML file: AFLite's settings, and the treatment of validation and test
-rows.
+"""Model of the field `filter` in a dataset's YAML file: AFLite's settings, the treatment of other splits, and all that
+`filter: {preset: paper}` implies, except for the settings of studies.
 """
 
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeGuard
 
 from pydantic import Field, StrictFloat, StrictInt, model_validator
 
@@ -12,32 +12,43 @@ from aflite_assets.specs.models.settings import Name, SplitName, StrictSpec
 Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, le=1)]
 """A whole number is a count of rows; a number with a decimal point is a share (`1.0` is all rows, `1` is one row)."""
 
-
 EvaluationRows = Literal["pooled", "scored", "kept"]
-
-
 """Treatment of rows in splits other than train. pooled: the rows are filtered together with the train rows, so that
 train and test keep the same distribution (ICML 2020, section 1). scored: the rows are not trained on, and are removed
 by the same rule as train rows. kept: the rows are not filtered.
 """
 
-
 SuspectedErrors = Literal["keep", "quarantine"]
-
-
 """Treatment of rows with suspected label errors: filter them like all other rows, or remove them before filtering."""
 
-
 Ranking = Literal["predictability", "label_probability", "vocabulary"]
-
-
 """Criterion that selects the rows of a slice among the rows that pass the threshold: highest predictability, highest
 label probability, or fewest lost words.
 """
 
-
 _PAPER = {"stop_at_chance": False, "copies": "apart", "groups": "ignore"}
 _PAPER_BY_WORDS = {"comparison": "greater", "early_stop": False, "classifier": "both", "evaluation_rows": "kept"}
+
+
+def is_papers(values: object) -> TypeGuard[dict[str, object]]:
+    """Return True if a dataset's YAML values ask for the papers' settings by `filter: {preset: paper}`."""
+    settings = values.get("filter") if isinstance(values, dict) else None
+    return isinstance(settings, dict) and settings.get("preset") == "paper"
+
+
+def with_paper_preset(values: dict[str, object]) -> dict[str, object]:
+    """Return a dataset's YAML values, completed with the papers' settings outside of `filter`. Explicit settings in the
+    file take precedence.
+
+    The preset changes two things. First, warm-up rows are drawn without stratifying by class. Second, the train set
+    `full` includes the warm-up rows. Values of a wrong type are left unchanged, so that validation reports them.
+    """
+    if not is_papers(values):
+        return values
+    values, warmup = {"full_includes_warmup": True, **values}, values.get("warmup", {})
+    if isinstance(warmup, dict) and warmup.get("size") != "auto":
+        values = {**values, "warmup": {"draw": "random", **warmup}}
+    return values
 
 
 def compared_name(representation: str, rank: Ranking) -> str:
@@ -208,29 +219,18 @@ class FilterSpec(StrictSpec):
         return {**_PAPER, **by_words, **by_groups, **values}
 
     @model_validator(mode="after")
-    def _groups_fit(self) -> Self:
+    def _settings_fit(self) -> Self:
         if self.groups == "ignore" and self.remove == "groups":
             raise ValueError(
                 "`groups` is 'ignore', but `remove` is 'groups', which needs the groups; remove one of the two settings"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _preset_fits(self) -> Self:
         if self.preset == "paper" and self.stop_at_chance:
             raise ValueError(
                 "`preset` is 'paper', but `stop_at_chance` is true, which the papers do not use; remove one of the "
                 "two settings"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _rankings_fit(self) -> Self:
         if self.rank == "vocabulary" and self.selection != "greedy":
-            raise ValueError(
-                f"`rank` is 'vocabulary', but `selection` is '{self.selection}', which draws rows by predictability; "
-                "remove one of the two settings"
-            )
+            raise ValueError(self._draws("rank"))
         for name in ("rank", "ties", "balance"):
             self._check_order(name, getattr(self, name))
         if self.compare and self.rank == "label_probability":
@@ -243,21 +243,29 @@ class FilterSpec(StrictSpec):
                 f"`compare` contains '{self.rank}', which is already the value of `rank`; remove `compare`, or set "
                 "`rank: vocabulary`"
             )
+        if self.quarantined_splits and self.classifier == "linear_svm":
+            raise ValueError(self._lacks_probabilities("suspected_label_errors", "quarantine"))
         return self
+
+    def _draws(self, name: str) -> str:
+        return (
+            f"`{name}` is '{getattr(self, name)}', but `selection` is '{self.selection}', which draws rows by "
+            "predictability; remove one of the two settings"
+        )
+
+    def _lacks_probabilities(self, name: str, value: str) -> str:
+        return (
+            f"`{name}` is '{value}', but `classifier` is 'linear_svm', which gives no probabilities; set `classifier` "
+            f"to 'logistic' or 'both', or remove `{name}`"
+        )
 
     def _check_order(self, name: str, value: str) -> None:
         if value not in ("label_probability", "classes"):
             return
         if value == "label_probability" and self.classifier == "linear_svm":
-            raise ValueError(
-                f"`{name}` is '{value}', but `classifier` is 'linear_svm', which gives no probabilities; set "
-                f"`classifier` to 'logistic' or 'both', or remove `{name}`"
-            )
+            raise ValueError(self._lacks_probabilities(name, value))
         if self.selection != "greedy":
-            raise ValueError(
-                f"`{name}` is '{value}', but `selection` is '{self.selection}', which draws rows by predictability; "
-                "remove one of the two settings"
-            )
+            raise ValueError(self._draws(name))
         if self.rank == "vocabulary":
             raise ValueError(
                 f"`rank` is 'vocabulary', which orders rows by their words, but `{name}` is '{value}'; remove one of "
@@ -279,19 +287,7 @@ class FilterSpec(StrictSpec):
         """Return a copy of the filter settings with `rank` as the only ranking."""
         return self.model_copy(update={"rank": rank, "compare": ()})
 
-    @model_validator(mode="after")
-    def _suspects_need_probabilities(self) -> Self:
-        if self.quarantined_splits and self.classifier == "linear_svm":
-            raise ValueError(
-                "`suspected_label_errors` is 'quarantine', but `classifier` is 'linear_svm', which gives no "
-                "probabilities; set `classifier` to 'logistic' or 'both', or remove `suspected_label_errors`"
-            )
-        return self
-
     def evaluation_rows_of(self, split: str) -> EvaluationRows:
         """Return the value of `evaluation_rows` for a split other than `train`."""
-        return (
-            self.evaluation_rows.get(split, "pooled")
-            if isinstance(self.evaluation_rows, dict)
-            else self.evaluation_rows
-        )
+        treated = self.evaluation_rows
+        return treated.get(split, "pooled") if isinstance(treated, dict) else treated

@@ -5,10 +5,10 @@ package `models` trains the evaluators.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aflite_assets.specs.core import check_known
 from aflite_assets.specs.models.fine_tuning import FineTunedSpec, FineTuneStage
 from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec
 from aflite_assets.specs.models.settings import DrawnRows
-from aflite_assets.wording import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -100,33 +100,23 @@ def check_recipes(evaluators: Mapping[str, EvaluatorSpec], fine_tune: Mapping[st
                 _check_batch(place, stage, start)
 
 
+def neural_names(evaluators: Mapping[str, EvaluatorSpec]) -> list[str]:
+    """Return the names of the evaluators that are trained in epochs, in one stage."""
+    return [name for name, settings in evaluators.items() if isinstance(settings, NeuralModelSpec)]
+
+
 def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec]) -> NeuralModelSpec:
-    start = evaluators.get(name)
-    if isinstance(start, NeuralModelSpec):
-        return start
-    neural = [evaluator for evaluator, settings in evaluators.items() if isinstance(settings, NeuralModelSpec)]
-    remedy = f"name a neural evaluator of this dataset (there are {neural})"
-    if start is None:
-        raise ValueError(f"`{place}` is {name!r}, which is not an evaluator; {remedy}{did_you_mean(name, neural)}")
-    if isinstance(start, FineTunedSpec):
-        raise ValueError(
-            f"`{place}` is {name!r}, which is also of kind 'fine_tuned'; {remedy} and list all stages here"
-        )
-    raise ValueError(f"`{place}` is {name!r}, whose kind {start.kind!r} cannot be trained further; {remedy}")
+    start, neural = evaluators.get(name), neural_names(evaluators)
+    remedy = "list all stages here" if isinstance(start, FineTunedSpec) else ""
+    check_known(place, name, neural, "a neural evaluator of this dataset", remedy)
+    assert isinstance(start, NeuralModelSpec)
+    return start
 
 
 def _check_rows(place: str, name: str, fine_tune: Mapping[str, str | None]) -> None:
     ready = [challenge_set for challenge_set, split in fine_tune.items() if split is not None]
-    if name not in fine_tune:
-        raise ValueError(
-            f"`{place}` is {name!r}, which is not in `challenge_sets`; name a challenge set with `fine_tune` (there "
-            f"are {ready}){did_you_mean(name, ready)}"
-        )
-    if fine_tune[name] is None:
-        raise ValueError(
-            f"`{place}` is {name!r}, which has no rows to train on; set `challenge_sets.{name}.fine_tune` to a split "
-            "of its source"
-        )
+    remedy = f"set `challenge_sets.{name}.fine_tune` to a split of its source" if name in fine_tune else ""
+    check_known(place, name, ready, "a challenge set with `fine_tune`", remedy)
 
 
 def _check_batch(place: str, stage: FineTuneStage, start: NeuralModelSpec) -> None:

@@ -3,7 +3,7 @@ package `data` reads the sources.
 """
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, SecretStr, model_validator
 
@@ -17,6 +17,19 @@ MARK_SIZE = 3
 """Side, in pixels, of the square of a planted mark on an image of a digit."""
 
 Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Source(StrictSpec):
+    """Base class of all types of sources. By default, a source has no files of its own and no attributes."""
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Columns that are kept as attributes by default, if the source has them."""
+        return ()
+
+    def files(self) -> list[Path]:
+        """Return every file of the source. Rows from the hub's cache and generated rows have no file."""
+        return []
 
 
 class TableFormat(StrictSpec):
@@ -72,7 +85,7 @@ class TableFormat(StrictSpec):
         return self
 
 
-class TableSource(TableFormat):
+class TableSource(TableFormat, Source):
     """Files with rows and columns, one or more per split. Paths are relative to the YAML file."""
 
     splits: dict[SplitName, Files] = Field(min_length=1)
@@ -85,7 +98,7 @@ class TableSource(TableFormat):
         return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
 
 
-class HubSource(StrictSpec):
+class HubSource(Source):
     """A dataset on the Hugging Face hub. Code in the dataset is never run.
 
     Each entry of `splits` is one or more splits of the hub dataset, or files in the repository (any name or pattern
@@ -129,16 +142,28 @@ class HubSource(StrictSpec):
             )
         return self
 
-    def files(self) -> list[Path]:
-        """Return an empty list, because the rows come from the hub's cache."""
-        return []
-
 
 RowsSource = Annotated[TableSource | HubSource, Field(discriminator="format")]
 """Types of sources for the rows of questions and preferences."""
 
 
-class MultipleChoiceSource(StrictSpec):
+class QuestionSource(Source):
+    """Base class of sources with right and wrong answers to questions as rows, in the table of another source."""
+
+    if TYPE_CHECKING:
+        table: RowsSource
+
+    @property
+    def splits(self) -> dict[str, Files]:
+        """Splits of the source."""
+        return self.table.splits
+
+    def files(self) -> list[Path]:
+        """Return every file of the source."""
+        return self.table.files()
+
+
+class MultipleChoiceSource(QuestionSource):
     """Multiple-choice questions. Each row of the dataset is a question with one of its answers, right or wrong.
 
     If `answers` names several columns or one column of lists, each table row is a question, and empty answers are
@@ -203,15 +228,6 @@ class MultipleChoiceSource(StrictSpec):
         """Columns that are kept as attributes by default."""
         return () if self.subset is None else (self.subset,)
 
-    @property
-    def splits(self) -> dict[str, Files]:
-        """Splits of the source."""
-        return self.table.splits
-
-    def files(self) -> list[Path]:
-        """Return every file of the source."""
-        return self.table.files()
-
 
 Layout = Literal["texts", "messages", "transcripts"]
 """Layout of answers in preferences: texts, lists of role and content, or transcripts with "Human:" and "Assistant:"."""
@@ -223,7 +239,7 @@ PREFERENCE_ATTRIBUTES = ("margin", "subset", "source_model")
 """Attributes of rows from preferences, if the source has these columns."""
 
 
-class PreferenceSource(StrictSpec):
+class PreferenceSource(QuestionSource):
     """Preference data. Each row of the dataset is a prompt with one of its answers, right (preferred) or wrong.
 
     Missing columns and layouts are derived from the names and values of the table's columns.
@@ -265,15 +281,6 @@ class PreferenceSource(StrictSpec):
         """Columns that are kept as attributes by default, if the source has them."""
         return PREFERENCE_ATTRIBUTES
 
-    @property
-    def splits(self) -> dict[str, Files]:
-        """Splits of the source."""
-        return self.table.splits
-
-    def files(self) -> list[Path]:
-        """Return every file of the source."""
-        return self.table.files()
-
 
 ChoiceSource = MultipleChoiceSource | PreferenceSource
 """Types of sources with right and wrong answers to questions as rows."""
@@ -302,7 +309,7 @@ class LabelledFolder(StrictSpec):
     encoding: Encoding = Field(UTF_8, description="the text encoding of the label file")
 
 
-class ImageFolderSource(StrictSpec):
+class ImageFolderSource(Source):
     """Image folders, one per split. A folder has either one subfolder of images per class, or all images and a label
     file.
     """
@@ -327,7 +334,7 @@ class FeatureFiles(StrictSpec):
     groups: str | None = None
 
 
-class FeatureSource(StrictSpec):
+class FeatureSource(Source):
     """Feature vectors from another program."""
 
     format: Literal["features"]
@@ -348,7 +355,7 @@ class FeatureSource(StrictSpec):
         return [Path(name) for split in names for name in split if name is not None]
 
 
-class CirclesSource(StrictSpec):
+class CirclesSource(Source):
     """Points on two concentric circles with planted artifacts, generated from a seed (ICML 2020, section 3).
 
     The class of a row is its circle. Every row has two coordinates and `bias_width` bias features. In biased rows, the
@@ -378,10 +385,6 @@ class CirclesSource(StrictSpec):
         """Columns that are kept as attributes by default."""
         return ("biased", "flipped")
 
-    def files(self) -> list[Path]:
-        """Return an empty list, because the rows are generated."""
-        return []
-
 
 class DegradedSpec(StrictSpec):
     """Settings for degrading images of digits. Each digit is moved, blurred and partly covered, and then noise is
@@ -407,7 +410,7 @@ class MarksSpec(StrictSpec):
     wrong_share: float = Field(0.0, ge=0, le=1, description="share of the marked images with a mark of another class")
 
 
-class DigitsSource(StrictSpec):
+class DigitsSource(Source):
     """The 1,797 images of handwritten digits from scikit-learn (8 x 8 pixels), split at random into train and test,
     stratified by class.
 
@@ -448,12 +451,8 @@ class DigitsSource(StrictSpec):
         """Columns that are kept as attributes by default."""
         return () if self.marks is None else ("mark", "mark_names")
 
-    def files(self) -> list[Path]:
-        """Return an empty list, because the images are part of scikit-learn."""
-        return []
 
-
-class TemplateNliSource(StrictSpec):
+class TemplateNliSource(Source):
     """Sentence pairs generated by a small grammar, with planted artifacts in a given share of the rows.
 
     The words of a pair determine its label. A planted row has one of three cues that are known from NLI datasets
@@ -474,10 +473,6 @@ class TemplateNliSource(StrictSpec):
     def attributes(self) -> tuple[str, ...]:
         """Columns that are kept as attributes by default."""
         return ("cue",)
-
-    def files(self) -> list[Path]:
-        """Return an empty list, because the rows are generated."""
-        return []
 
 
 SourceSpec = Annotated[

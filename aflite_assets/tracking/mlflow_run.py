@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from aflite_assets.errors import InvalidInputError, TrackingError
 from aflite_assets.tracking import mlflow_values as values
 from aflite_assets.tracking.mlflow_session import MlflowSession
-from aflite_assets.tracking.protocol import RunReference
+from aflite_assets.tracking.protocol import RunReference, TrackedRun
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -34,8 +34,8 @@ TABLES_TAG = "mlflow.loggedArtifacts"
 
 
 @dataclass(frozen=True)
-class MlflowRun:
-    """A run in MLflow that implements `TrackedRun`; its methods raise TrackingError if MLflow refuses a call."""
+class MlflowRun(TrackedRun):
+    """A run in MLflow. Its methods raise TrackingError if MLflow refuses a call."""
 
     session: MlflowSession
     experiment_id: str
@@ -63,10 +63,8 @@ class MlflowRun:
                 for name, value in given.items()
                 if stored.get(name, value) != value
             ]
-            for batch in values.in_batches(new, size=values.PARAMETERS_PER_BATCH):
-                self.session.client.log_batch(self.run_id, params=batch, synchronous=True)
-            for tags in values.in_batches(changed, size=values.PARAMETERS_PER_BATCH):
-                self.session.client.log_batch(self.run_id, tags=tags, synchronous=True)
+            self._log_batches("params", new, values.PARAMETERS_PER_BATCH)
+            self._log_batches("tags", changed, values.PARAMETERS_PER_BATCH)
 
     def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
         """Log metrics at `step` (0 if None).
@@ -94,8 +92,13 @@ class MlflowRun:
             if math.isfinite(value)
         ]
         with self.session.errors():
-            for batch in values.in_batches(points, size=values.METRICS_PER_BATCH):
-                self.session.client.log_batch(self.run_id, metrics=batch, synchronous=True)
+            self._log_batches("metrics", points, values.METRICS_PER_BATCH)
+
+    def _log_batches(self, kind: str, items: Sequence[object], size: int) -> None:
+        """Log parameters, tags or metrics in as many requests as MLflow's limit requires."""
+        for start in range(0, len(items), size):
+            given: dict[str, Any] = {kind: items[start : start + size]}
+            self.session.client.log_batch(self.run_id, **given, synchronous=True)
 
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
         """Log the version of a dataset that the run used.
@@ -182,8 +185,19 @@ def begun_run(session: MlflowSession, experiment_id: str, name: str, identity: s
 
     The caller must hold `session.locked()`.
     """
-    run_id = _continued_run(session, experiment_id, identity, tags)
-    return run_id or _new_run(session, experiment_id, name, identity, tags)
+    client, accepted = session.client, _accepted_tags(tags)
+    runs = runs_tagged(session, experiment_id, IDENTITY_TAG, identity)
+    if not runs:
+        shown_name = values.accepted_text(name, longest=values.LONGEST_NAME)
+        run = client.create_run(experiment_id, run_name=shown_name, tags=accepted | {IDENTITY_TAG: identity})
+        return str(run.info.run_id)
+    run_id = str(runs[0].info.run_id)
+    client.update_run(run_id, status="RUNNING")
+    for tag, value in accepted.items():
+        client.set_tag(run_id, tag, value)
+    if ERROR_TAG in runs[0].data.tags:
+        client.delete_tag(run_id, ERROR_TAG)
+    return run_id
 
 
 def label_run(
@@ -211,16 +225,13 @@ def label_run(
                 session.client.set_tag(child.info.run_id, tag, value)
 
 
-def runs_tagged(session: MlflowSession, experiment_id: str, tag: str, value: str) -> list["Run"]:
-    """Return the experiment's runs whose tag `tag` is `value`, the oldest first. Deleted runs are left out."""
+def found_runs(session: MlflowSession, experiment_id: str, filtered: str = "") -> list["Run"]:
+    """Return the experiment's runs that fit an MLflow filter, the oldest first. Deleted runs are left out."""
     runs: list[Run] = []
     token = None
     while True:
         page = session.client.search_runs(
-            [experiment_id],
-            f"tags.`{tag}` = '{value}'",
-            order_by=["attributes.start_time ASC"],
-            page_token=token,
+            [experiment_id], filtered, order_by=["attributes.start_time ASC"], page_token=token
         )
         runs.extend(page)
         token = page.token
@@ -228,26 +239,9 @@ def runs_tagged(session: MlflowSession, experiment_id: str, tag: str, value: str
             return runs
 
 
-def _new_run(session: MlflowSession, experiment_id: str, name: str, identity: str, tags: Mapping[str, str]) -> str:
-    all_tags = _accepted_tags(tags) | {IDENTITY_TAG: identity}
-    shown_name = values.accepted_text(name, longest=values.LONGEST_NAME)
-    run = session.client.create_run(experiment_id, run_name=shown_name, tags=all_tags)
-    return str(run.info.run_id)
-
-
-def _continued_run(session: MlflowSession, experiment_id: str, identity: str, tags: Mapping[str, str]) -> str | None:
-    client = session.client
-    wanted = f"tags.`{IDENTITY_TAG}` = '{identity}'"
-    runs = client.search_runs([experiment_id], wanted, max_results=1, order_by=["attributes.start_time ASC"])
-    if not runs:
-        return None
-    run = runs[0]
-    client.update_run(run.info.run_id, status="RUNNING")
-    for tag, value in _accepted_tags(tags).items():
-        client.set_tag(run.info.run_id, tag, value)
-    if ERROR_TAG in run.data.tags:
-        client.delete_tag(run.info.run_id, ERROR_TAG)
-    return str(run.info.run_id)
+def runs_tagged(session: MlflowSession, experiment_id: str, tag: str, value: str) -> list["Run"]:
+    """Return the experiment's runs whose tag `tag` is `value`, the oldest first. Deleted runs are left out."""
+    return found_runs(session, experiment_id, f"tags.`{tag}` = '{value}'")
 
 
 def _accepted_tags(tags: Mapping[str, str]) -> dict[str, str]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from aflite_assets.address_secrets import read_address
 from aflite_assets.errors import TrackingError
 from aflite_assets.tracking.mlflow_refresh import RefreshRun, empty_refreshes
-from aflite_assets.tracking.mlflow_run import PARENT_TAG, MlflowRun, label_run, open_run
+from aflite_assets.tracking.mlflow_run import PARENT_TAG, MlflowRun, found_runs, label_run, open_run
 from aflite_assets.tracking.mlflow_session import MlflowSession
 from aflite_assets.tracking.mlflow_values import digest_of
+from aflite_assets.tracking.protocol import Tracker
 
 if TYPE_CHECKING:
-    from mlflow import MlflowClient
     from mlflow.entities import Experiment, Run
 
 
@@ -29,11 +29,9 @@ _KIND = "custom_model_development"
 _SHORT = 8
 """Number of digits of a result's key in a run's name; the tag `aflite.key` contains the whole key."""
 
-_PAGE = 1000
-
 
 @dataclass(frozen=True)
-class MlflowTracker:
+class MlflowTracker(Tracker):
     """A tracker that stores the runs of all stages in MLflow. The runs of a dataset are in the experiment
     `aflite/<partition>`.
 
@@ -190,7 +188,7 @@ def delete_runs_without_result(
     client, deleted = tracker.session.client, 0
     with tracker.session.errors():
         for experiment in client.search_experiments(filter_string="name LIKE 'aflite/%'"):
-            runs = list(_runs(client, experiment.experiment_id))
+            runs = found_runs(tracker.session, experiment.experiment_id)
             gone = {run.info.run_id for run in runs if _is_gone(run, exists, before)}
             gone |= {run.info.run_id for run in runs if run.data.tags.get(PARENT_TAG) in gone}
             gone |= {run.info.run_id for run in empty_refreshes(runs, gone, before=before)}
@@ -198,16 +196,6 @@ def delete_runs_without_result(
                 client.delete_run(run_id)
             deleted += len(gone)
     return deleted
-
-
-def _runs(client: "MlflowClient", experiment_id: str) -> Iterator["Run"]:
-    token: str | None = None
-    while True:
-        page = client.search_runs([experiment_id], max_results=_PAGE, page_token=token)
-        yield from page
-        token = page.token
-        if not token:
-            return
 
 
 def _is_gone(run: "Run", exists: Callable[[str, str, str], bool], before: datetime) -> bool:

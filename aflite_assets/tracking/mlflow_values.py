@@ -8,8 +8,7 @@ import json
 import math
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping
 
 import pyarrow as pa
 
@@ -23,8 +22,6 @@ PARAMETERS_PER_BATCH = 100
 
 _REFUSED_CHARACTER = re.compile(r"[^\w\-. :/]", re.ASCII)
 _REFUSED_IN_PART = re.compile(r"[^\w\- ]", re.ASCII)
-
-Item = TypeVar("Item")
 
 
 def accepted_text(value: object, *, longest: int) -> str:
@@ -94,9 +91,3 @@ def split_json(table: pa.Table) -> str:
 
 def _plain(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def in_batches(items: Sequence[Item], *, size: int) -> Iterator[Sequence[Item]]:
-    """Yield consecutive slices of at most `size` items."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

@@ -1,10 +1,9 @@
-"""Interfaces of trackers and of their runs, references to stored runs, and a tracker that stores nothing."""
+"""Base classes of trackers and of their runs, which store nothing, and references to stored runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import pyarrow as pa
 
@@ -51,12 +50,16 @@ class RunReference:
         return f"#/experiments/{self.experiment_id}{_TRAINING}"
 
 
-class TrackedRun(Protocol):
-    """An open run. Every method raises TrackingError if the tracker does not respond."""
+class TrackedRun:
+    """An open run. This class stores nothing; the runs of a tracker override its methods.
+
+    Every method raises TrackingError if the tracker does not respond.
+    """
 
     @property
     def reference(self) -> RunReference | None:
         """Reference to the stored run, or None if nothing is stored."""
+        return None
 
     def log_parameters(self, parameters: Mapping[str, object]) -> None:
         """Log settings. Nested names are joined with dots, and long values are cut."""
@@ -79,69 +82,29 @@ class TrackedRun(Protocol):
         NaN and infinite values become null.
         """
 
+    @contextmanager
     def child(
         self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
-    ) -> AbstractContextManager["TrackedRun"]:
+    ) -> Iterator["TrackedRun"]:
         """Open a child run with the title `title` (by default, `name`). If the name was used before, continue the
         earlier child run.
         """
+        yield TrackedRun()
 
 
-class Tracker(Protocol):
-    """Interface of trackers, which store runs."""
+class Tracker:
+    """A tracker of runs. This class stores nothing and does not handle exceptions; other trackers override it."""
 
-    def run(self, asset: str, partition: str, key: str) -> AbstractContextManager[TrackedRun]:
+    @contextmanager
+    def run(self, asset: str, partition: str, key: str) -> Iterator[TrackedRun]:
         """Open the run of one asset, partition and result key. A second call with the same arguments continues the same
         run.
         """
+        yield TrackedRun()
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
         """Tag the run with the data version of its result, and each child run with the data version of its part."""
 
 
-@dataclass(frozen=True)
-class NullRun:
-    """A run that stores nothing: its methods accept the arguments of `TrackedRun` and do nothing."""
-
-    @property
-    def reference(self) -> None:
-        """Always None, because nothing is stored."""
-        return None
-
-    def log_parameters(self, parameters: Mapping[str, object]) -> None:
-        """Do nothing."""
-
-    def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
-        """Do nothing."""
-
-    def log_series(self, series: Mapping[str, Sequence[float]], *, first_step: int) -> None:
-        """Do nothing."""
-
-    def log_dataset(self, name: str, *, digest: str, context: str) -> None:
-        """Do nothing."""
-
-    def log_artifact(self, path: Path) -> None:
-        """Do nothing."""
-
-    def log_table(self, name: str, table: pa.Table) -> None:
-        """Do nothing."""
-
-    @contextmanager
-    def child(
-        self, name: str, *, title: str | None = None, tags: Mapping[str, str] | None = None
-    ) -> Iterator["NullRun"]:
-        """Yield another run that stores nothing."""
-        yield NullRun()
-
-
-@dataclass(frozen=True)
-class NullTracker:
-    """A tracker that stores no runs and does not handle exceptions."""
-
-    @contextmanager
-    def run(self, asset: str, partition: str, key: str) -> Iterator[NullRun]:
-        """Yield a run that stores nothing."""
-        yield NullRun()
-
-    def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Do nothing."""
+NullTracker = Tracker
+"""A tracker that stores no runs."""

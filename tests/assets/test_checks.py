@@ -15,12 +15,10 @@ import pytest
 from aflite_assets.assets import common, data, evaluation, filtering, warmup
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
-from aflite_assets.results import StoredResult
-from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.studies.forgettables.assets.assets import forgettable_sets
 from aflite_assets.studies.sample.assets.assets import train_sample
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.assets.made import materialize, register, resources
 
 ASSETS = (
     data.challenge_sets, train_sample, warmup.warmup_split, warmup.warmup_models, filtering.filtered_sets,
@@ -47,7 +45,8 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_here: None) -> N
     pq.write_table(train, tmp_path / "train.parquet")
     test = pa.table({"premise": ["a", "b", "c"], "hypothesis": ["d", "e", "f"], "label": [0, 1, 2]})
     pq.write_table(test, tmp_path / "test.parquet")
-    spec = parse_spec(
+    register(
+        monkeypatch,
         {
             "name": "circles_1",
             "source": {"format": "parquet", "splits": {n: str(tmp_path / f"{n}.parquet") for n in ("train", "test")}},
@@ -56,30 +55,12 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_here: None) -> N
             "unlabelled": [-1],
             "representations": {"small": {"kind": "small_transformer"}},
             "evaluators": {"linear": {"kind": "linear"}},
-        }
+        },
     )
-    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": spec}, {}, {}))
 
 
-def resources() -> dict[str, Any]:
-    return {
-        "result_store": ResultStoreResource(),
-        "compute_device": ComputeDevice(device="cpu"),
-        "compute_cluster": ComputeCluster(),
-        "experiment_tracker": ExperimentTracker(),
-    }
-
-
-def evaluations(*assets: Any, raise_on_error: bool = True) -> dict[str, dg.AssetCheckEvaluation]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        result = dg.materialize(
-            list(assets),
-            partition_key="circles_1",
-            instance=instance,
-            raise_on_error=raise_on_error,
-            resources=resources(),
-        )
-        return {one.check_name: one for one in result.get_asset_check_evaluations()}
+def evaluations(*assets: Any, **options: Any) -> dict[str, dg.AssetCheckEvaluation]:
+    return {one.check_name: one for one in materialize(assets, **options).get_asset_check_evaluations()}
 
 
 def shown(one: dg.AssetCheckEvaluation) -> dict[str, Any]:
@@ -171,14 +152,16 @@ def test_a_check_of_a_stage_can_be_run_alone(pairs: None) -> None:
 def test_a_damaged_result_is_not_read(pairs: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was damaged after it was found; the run itself makes again what is damaged before."""
 
-    def damaged_since(*arguments: Any) -> StoredResult:
-        obtained = common.run_asset(*arguments)
+    run_asset = common.run_asset
+
+    def damaged_since(*arguments: Any, **given: Any) -> common.AssetRun:
+        obtained = run_asset(*arguments, **given)
         path = obtained.result.file("rows-00000.parquet")
         path.write_bytes(b"?" * path.stat().st_size)
         os.utime(path, ns=(0, 0))  # the clock of files ticks coarsely
         return obtained
 
-    monkeypatch.setattr(data, "run_asset", damaged_since)
+    monkeypatch.setattr(common, "run_asset", damaged_since)
     checks = evaluations(data.raw_dataset, raise_on_error=False)
     assert len(checks) == 1 + len(DATA_CHECKS)
     assert not any(one.passed for one in checks.values())
@@ -252,15 +235,14 @@ def test_the_run_log_says_why_a_blocking_check_failed(monkeypatch: pytest.Monkey
     outcomes = (copies, replace(copies, name="no_repeats", blocking=False), replace(copies, name="ids", passed=True))
     monkeypatch.setattr(common, "result_checks", lambda *given: outcomes)
     monkeypatch.setattr(common, "REGISTRY", {"circles_1": None})
-    obtained: Any = SimpleNamespace(result=SimpleNamespace(partition="circles_1"))
-    store: Any = SimpleNamespace(open=lambda: None)
+    run: Any = SimpleNamespace(result=SimpleNamespace(partition="circles_1"), store=None)
     loud = logging.getLogger("dagster.builtin")
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
     loud.addHandler(handler)
     try:
-        assert len(common.found_checks(obtained, store)) == 3
+        assert len(common.found_checks(run)) == 3
     finally:
         loud.removeHandler(handler)
     assert len(lines) == 1

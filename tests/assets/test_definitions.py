@@ -12,12 +12,13 @@ import pytest
 import definitions
 from aflite_assets.assets import common, data, embedding, evaluation, filtering, report, warmup
 from aflite_assets.models import evaluators
-from aflite_assets.results import ResultStore, StoredResult
+from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import ON_CARDS, STAGES
 from aflite_assets.studies import parts
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeDevice
+from tests.assets.made import few_circles, materialize, register
 
 GROUPS = {
     "dataset_registry": "data",
@@ -103,19 +104,12 @@ def small(
     monkeypatch: pytest.MonkeyPatch, made_here: None, undrawn: None, few_permutations: None, tracking_home: Path
 ) -> DatasetSpec:
     """The bundled circles with fewer rows and partitions, under the same name."""
-    spec = load_spec(BUNDLED / "circles_1.yaml")
-    content = spec.model_dump(exclude_unset=True)
-    content["source"]["splits"] = {"train": 400, "test": 200}
+    content = few_circles(400, 200)
     content["filter"] |= {"n_partitions": 8, "slice_size": 0.15}
     content["seeds"] = [0]
     content["evaluators"] = {"linear": content["evaluators"]["linear"]}
-    small = parse_spec(content)
-    _register(monkeypatch, small)
-    return small
-
-
-def _register(monkeypatch: pytest.MonkeyPatch, spec: DatasetSpec) -> None:
-    monkeypatch.setattr(common, "REGISTRY", Registry({spec.name: spec}, {}, {}))
+    register(monkeypatch, content)
+    return parse_spec(content)
 
 
 @pytest.fixture
@@ -124,25 +118,10 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
         yield made
 
 
-def materialize(instance: dg.DagsterInstance, **options: Any) -> dg.ExecuteInProcessResult:
-    return dg.materialize(
-        PARTITIONED,
-        partition_key="circles_1",
-        instance=instance,
-        resources={
-            "result_store": ResultStoreResource(),
-            "compute_device": ComputeDevice(device="cpu"),
-            "compute_cluster": ComputeCluster(),
-            "experiment_tracker": ExperimentTracker(),
-        },
-        **options,
-    )
-
-
 def test_materialising_twice(
     small: DatasetSpec, instance: dg.DagsterInstance, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = materialize(instance)
+    first = materialize(PARTITIONED, instance=instance)
     assert first.success
     failed = {evaluation.check_name for evaluation in first.get_asset_check_evaluations() if not evaluation.passed}
     assert failed <= {"no_artefact_tells", "no_cautions", "all_rows_labelled", "not_at_chance_on_challenge_sets"}
@@ -174,7 +153,7 @@ def test_materialising_twice(
 
     monkeypatch.setattr(evaluators, "evaluate", lambda *args, **kwargs: pytest.fail("a cell was fitted again"))
     with dg.DagsterInstance.ephemeral() as fresh:
-        second = materialize(fresh)
+        second = materialize(PARTITIONED, instance=fresh)
         assert second.success
         assert _versions(second) == versions
         assert [key["iteration"] for key in _iteration_events(fresh)] == [key["iteration"] for key in iterations]
@@ -255,8 +234,9 @@ def _check_tracked_runs(home: Path, iterations: int, result: dg.ExecuteInProcess
 def test_refused_input_stops_the_run_and_names_the_reason(
     instance: dg.DagsterInstance, home: Path, monkeypatch: pytest.MonkeyPatch, small: DatasetSpec
 ) -> None:
-    _register(monkeypatch, small.model_copy(update={"filter": small.filter.model_copy(update={"target_size": 9999})}))
-    result = materialize(instance, raise_on_error=False)
+    content = small.model_dump(exclude_unset=True)
+    register(monkeypatch, content | {"filter": content["filter"] | {"target_size": 9999}})
+    result = materialize(PARTITIONED, instance=instance, raise_on_error=False)
     assert not result.success
     failure = result.failure_data_for_node("warmup_split")
     assert failure is not None
@@ -275,9 +255,9 @@ def _flip(path: Path) -> None:
 def test_a_damaged_result_is_made_again_by_its_next_run(
     small: DatasetSpec, instance: dg.DagsterInstance, home: Path
 ) -> None:
-    first = _versions(materialize(instance, selection="raw_dataset"))
+    first = _versions(materialize(PARTITIONED, instance=instance, selection="raw_dataset"))
     _flip(ResultStore(home / "results").current("raw_dataset", "circles_1").file("rows-00000.parquet"))
-    result = materialize(instance, selection=["raw_dataset", "warmup_split"])
+    result = materialize(PARTITIONED, instance=instance, selection=["raw_dataset", "warmup_split"])
     assert result.success
     assert _versions(result)["raw_dataset"] == first["raw_dataset"]
     assert len(list((home / "results" / "raw_dataset" / "circles_1" / ".damaged").iterdir())) == 1
@@ -286,17 +266,19 @@ def test_a_damaged_result_is_made_again_by_its_next_run(
 def test_damage_after_a_result_was_found_blocks_what_follows(
     small: DatasetSpec, instance: dg.DagsterInstance, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def damaged_since(*arguments: Any) -> StoredResult:
-        obtained = common.run_asset(*arguments)
+    run_asset, first_two = common.run_asset, ["raw_dataset", "warmup_split"]
+
+    def damaged_since(*arguments: Any, **given: Any) -> common.AssetRun:
+        obtained = run_asset(*arguments, **given)
         _flip(obtained.result.file("rows-00000.parquet"))
         return obtained
 
     with monkeypatch.context() as patch:
-        patch.setattr(data, "run_asset", damaged_since)
-        result = materialize(instance, selection=["raw_dataset", "warmup_split"], raise_on_error=False)
+        patch.setattr(common, "run_asset", damaged_since)
+        result = materialize(PARTITIONED, instance=instance, selection=first_two, raise_on_error=False)
     assert not result.success
     assert "warmup_split" not in _versions(result)
-    assert materialize(instance, selection=["raw_dataset", "warmup_split"]).success
+    assert materialize(PARTITIONED, instance=instance, selection=first_two).success
 
 
 def test_registry_shows_broken_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,25 +9,19 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from aflite_assets.assets import common, data, embedding, filtering, warmup
+from aflite_assets.assets import data, embedding, filtering, warmup
 from aflite_assets.assets.steps import attempts
-from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages import child_process
 from aflite_assets.stages.child_process import make_in_child
 from aflite_assets.studies import parts
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ExperimentTracker, ResultStoreResource
+from tests.assets.made import few_circles, materialize, register, resources
 from tests.forked import ForkedChild
 from tests.stages_made_here import make_here
 
 STEPS = [
-    "raw_dataset",
-    "challenge_sets",
-    "train_sample",
-    "warmup_split",
-    "warmup_models",
-    "embeddings",
-    "filtered_sets",
-]
+    "raw_dataset", "challenge_sets", "train_sample", "warmup_split", "warmup_models", "embeddings", "filtered_sets",
+]  # fmt: skip
 ASSETS = [
     asset
     for asset in (
@@ -40,10 +34,9 @@ ASSETS = [
 
 def test_every_event_and_line_is_there(home: Path, template_database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_process, "ChildProcess", ForkedChild)
-    content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
-    content["source"]["splits"] = {"train": 200, "test": 100}
+    content = few_circles(200, 100)
     content["filter"]["n_partitions"] = 8
-    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content)}, {}, {}))
+    register(monkeypatch, content)
     for name in ("child", "here"):
         (home / name).mkdir(parents=True)
         shutil.copy(template_database, home / name / "mlflow.db")
@@ -56,16 +49,12 @@ def test_every_event_and_line_is_there(home: Path, template_database: Path, monk
 def _told(make: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """Every event of a run in its order, without what differs between any two runs: times, paths, ids."""
     monkeypatch.setattr(attempts, "make_in_child", make)
-    resources = {
-        "result_store": ResultStoreResource(home=str(folder)),
-        "compute_device": ComputeDevice(device="cpu"),
-        "compute_cluster": ComputeCluster(),
-        "experiment_tracker": ExperimentTracker(tracking_uri=f"sqlite:///{folder}/mlflow.db"),
-    }
+    given = resources(
+        result_store=ResultStoreResource(home=str(folder)),
+        experiment_tracker=ExperimentTracker(tracking_uri=f"sqlite:///{folder}/mlflow.db"),
+    )
     with dg.DagsterInstance.ephemeral() as instance:
-        result = dg.materialize(
-            ASSETS, selection=STEPS, partition_key="circles_1", instance=instance, resources=resources
-        )
+        result = materialize(ASSETS, selection=STEPS, instance=instance, resources=given)
         assert result.success
         return [_normal(entry, folder) for entry in instance.all_logs(result.run_id)]
 

@@ -10,18 +10,19 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from aflite_assets.assets import common, data, embedding, evaluation, warmup
+from aflite_assets.assets import data, embedding, evaluation, warmup
 from aflite_assets.assets.steps import attempts
 from aflite_assets.cluster import ClusterSettings
 from aflite_assets.models import device_leases
 from aflite_assets.results import ResultStore
-from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.specs.registry import BUNDLED, load_spec, parse_spec
 from aflite_assets.stages import child_process
 from aflite_assets.stages.child_process import StageJob, StageWorker
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.stage import no_progress
 from aflite_assets.studies import parts
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeDevice
+from tests.assets.made import few_circles, materialize, register, resources
 from tests.forked import ForkedChild
 
 ASSETS = [
@@ -37,27 +38,18 @@ ASSETS = [
 def test_cards_are_leased_named_and_given_back(
     tracking_home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
-    content["source"]["splits"] = {"train": 200, "test": 100}
-    spec = parse_spec(content)
-    monkeypatch.setattr(common, "REGISTRY", Registry({spec.name: spec}, {}, {}))
+    register(monkeypatch, few_circles(200, 100))
     monkeypatch.setattr(device_leases, "_first_lease", [])
     monkeypatch.setattr(child_process, "ChildProcess", ForkedChild)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
     monkeypatch.setenv("AFLITE_DEVICE_LOCKS", str(tmp_path / "locks"))
-    resources: dict[str, Any] = {
-        "result_store": ResultStoreResource(),
-        "compute_device": ComputeDevice(),
-        "compute_cluster": ComputeCluster(),
-        "experiment_tracker": ExperimentTracker(),
-    }
     with (
         device_leases.lease_devices(["3"], tmp_path / "locks", purpose="another step"),
         dg.DagsterInstance.ephemeral(str(tmp_path)) as instance,
     ):
-        result = dg.materialize(
-            ASSETS, selection=["raw_dataset", "warmup_split"], partition_key="circles_1", instance=instance,
-            resources=resources,
+        result = materialize(
+            ASSETS, selection=["raw_dataset", "warmup_split"], instance=instance,
+            resources=resources(compute_device=ComputeDevice()),
         )  # fmt: skip
         said = [event.user_message for event in instance.all_logs(result.run_id)]
     assert result.success
@@ -127,9 +119,7 @@ def test_a_stage_waits_for_a_slot_and_says_so(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_what_holds_nothing_is_made_in_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
-    content["source"]["splits"] = {"train": 200, "test": 100}
-    spec, store = parse_spec(content), ResultStore(tmp_path / "results")
+    spec, store = parse_spec(few_circles(200, 100)), ResultStore(tmp_path / "results")
     for name in STAGES["train_sample"].input_names:
         run_stage(name, spec, store=store)
 
@@ -137,7 +127,8 @@ def test_what_holds_nothing_is_made_in_the_run(monkeypatch: pytest.MonkeyPatch, 
         pytest.fail("a process, or a run of MLflow, for nothing")
 
     monkeypatch.setattr(attempts, "make_in_child", refused)
-    job: Any = StageJob("train_sample", spec, store, SimpleNamespace(run=refused))
+    tracker: Any = SimpleNamespace(run=refused)
+    job = StageJob("train_sample", spec, store, tracker)
     with _instance(tmp_path) as instance:
         obtained = attempts.found_or_made(
             _step(instance), job, no_progress, compute_device=ComputeDevice(), worker=StageWorker()

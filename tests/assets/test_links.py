@@ -7,33 +7,19 @@ import dagster as dg
 import pytest
 from mlflow import MlflowClient
 
-from aflite_assets.assets import common, data
-from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from aflite_assets.assets import data
+from tests.assets.made import few_circles, materialize, register
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
-    content["source"]["splits"] = {"train": 40, "test": 20}
+    content = few_circles(40, 20)
     content["filter"] = {"target_size": 10, "train_size": 10, "slice_size": 10}
-    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content)}, {}, {}))
+    register(monkeypatch, content)
 
 
 def raw_metadata(*, enabled: bool = True, raise_on_error: bool = True) -> tuple[dg.ExecuteInProcessResult, Any]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        result = dg.materialize(
-            [data.raw_dataset],
-            partition_key="circles_1",
-            instance=instance,
-            raise_on_error=raise_on_error,
-            resources={
-                "result_store": ResultStoreResource(),
-                "compute_device": ComputeDevice(device="cpu"),
-                "compute_cluster": ComputeCluster(),
-                "experiment_tracker": ExperimentTracker(enabled=enabled),
-            },
-        )
+    result = materialize([data.raw_dataset], tracked=enabled, raise_on_error=raise_on_error)
     made = result.get_asset_materialization_events()
     return result, made[0].materialization.metadata if made else {}
 

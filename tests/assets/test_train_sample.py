@@ -1,43 +1,21 @@
 """How a sample that is enough stands in Dagster: picture, points, check; and that nothing is shown of none."""
 
-import base64
 from typing import Any
 
 import dagster as dg
 import pytest
 
-from aflite_assets.assets import common, data
-from aflite_assets.specs.registry import Registry, parse_spec
+from aflite_assets.assets import data
 from aflite_assets.studies.sample.assets.assets import train_sample
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.assets.made import TEMPLATES, materialize, plotted, register, told
 
 pytestmark = pytest.mark.usefixtures("made_here", "tracking_home")
 
 
 def _materialized(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
     """What `train_sample` tells Dagster of a small dataset, and the outcome of its check."""
-    content = {
-        "name": "circles_1",
-        "source": {"format": "template_nli", "splits": {"train": 2000, "test": 60}, "planted_share": 0.6, "seed": 0},
-        "representations": {"small": {"kind": "small_transformer"}},
-        "evaluators": {"linear": {"kind": "linear"}},
-    }
-    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content | changes)}, {}, {}))
-    with dg.DagsterInstance.ephemeral() as instance:
-        result = dg.materialize(
-            [data.raw_dataset, train_sample],
-            partition_key="circles_1",
-            instance=instance,
-            resources={
-                "result_store": ResultStoreResource(),
-                "compute_device": ComputeDevice(device="cpu"),
-                "compute_cluster": ComputeCluster(),
-                "experiment_tracker": ExperimentTracker(),
-            },
-        )
-    (sample,) = result.asset_materializations_for_node("train_sample")
-    checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
-    return {name: one.value for name, one in sample.metadata.items()}, checks["sample_curve_flattens"]
+    register(monkeypatch, TEMPLATES | changes)
+    return told(materialize([data.raw_dataset, train_sample]), "train_sample", "sample_curve_flattens")
 
 
 def test_the_curve_is_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,10 +28,7 @@ def test_the_curve_is_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(point["rows"], point["held_back_rows"], point["chosen"]) for point in points] == [
         (12, 100, False), (400, 100, True),
     ]  # fmt: skip
-    picture = shown["sample_curve"]
-    png = base64.b64decode(picture[picture.index("base64,") + 7 : -1])
-    assert png.startswith(b"\x89PNG")
-    assert len(png) < 50_000
+    plotted(shown["sample_curve"])
     schema = {column.name: column for column in shown["dagster/column_schema"].columns}
     assert schema.keys() == {"row_id", "held_back"}
     assert "from raw_dataset.row_id" in str(schema["row_id"].description)

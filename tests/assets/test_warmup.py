@@ -1,14 +1,12 @@
 """How a warm-up size that learning curves chose stands in Dagster: picture, points, check."""
 
-import base64
 from typing import Any
 
 import dagster as dg
 import pytest
 
-from aflite_assets.assets import common, data, warmup
-from aflite_assets.specs.registry import Registry, parse_spec
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from aflite_assets.assets import data, warmup
+from tests.assets.made import TEMPLATES, materialize, plotted, register, told
 
 pytestmark = pytest.mark.usefixtures("made_here", "tracking_home")
 MODEL = {"kind": "small_transformer", "vocabulary": 100, "width": 8, "layers": 1, "heads": 1, "max_length": 16}
@@ -16,28 +14,9 @@ MODEL = {"kind": "small_transformer", "vocabulary": 100, "width": 8, "layers": 1
 
 def _materialized(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
     """What `warmup_split` tells Dagster of a small dataset, and the outcome of its check of the curves."""
-    content = {
-        "name": "circles_1",
-        "source": {"format": "template_nli", "splits": {"train": 2000, "test": 60}, "planted_share": 0.6, "seed": 0},
-        "representations": {"small": {**MODEL, "epochs": 1}},
-        "evaluators": {"linear": {"kind": "linear"}},
-    }
-    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content | changes)}, {}, {}))
-    with dg.DagsterInstance.ephemeral() as instance:
-        result = dg.materialize(
-            [data.raw_dataset, warmup.warmup_split],
-            partition_key="circles_1",
-            instance=instance,
-            resources={
-                "result_store": ResultStoreResource(),
-                "compute_device": ComputeDevice(device="cpu"),
-                "compute_cluster": ComputeCluster(),
-                "experiment_tracker": ExperimentTracker(),
-            },
-        )
-    (split,) = result.asset_materializations_for_node("warmup_split")
-    checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
-    return {name: one.value for name, one in split.metadata.items()}, checks["learning_curves_flatten"]
+    register(monkeypatch, TEMPLATES | {"representations": {"small": {**MODEL, "epochs": 1}}} | changes)
+    result = materialize([data.raw_dataset, warmup.warmup_split])
+    return told(result, "warmup_split", "learning_curves_flatten")
 
 
 def test_learning_curves_are_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,10 +28,7 @@ def test_learning_curves_are_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -
     ]
     assert sum(bool(point["elbow"]) for point in points) == 1
     assert shown["dagster/row_count"] == 100 + next(point["rows"] for point in points if point["chosen"])
-    picture = shown["learning_curve"]
-    png = base64.b64decode(picture[picture.index("base64,") + 7 : -1])
-    assert png.startswith(b"\x89PNG")
-    assert len(png) < 50_000
+    plotted(shown["learning_curve"])
     # In one epoch of so few rows nothing is learnt, which is said and stops nothing.
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "small: no sample gave its encoder a higher accuracy than predicting only the most frequent class" in str(

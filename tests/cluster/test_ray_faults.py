@@ -30,11 +30,7 @@ def content() -> dict[str, Any]:
     """Four shards to encode, some iterations of seconds, and cells of several epochs."""
     filtering: dict[str, Any] = {"target_size": 0.4, "n_partitions": 32, "slice_size": 0.15, "threshold": 0.3}
     pairs = template_pairs(train=17000, test=500, warmup=1000, **filtering)
-    return pairs | {
-        "representations": {"small": LARGER},
-        "evaluators": {"small": LARGER | {"epochs": 3}},
-        "seeds": [0],
-    }
+    return pairs | {"representations": {"small": LARGER}, "evaluators": {"small": LARGER | {"epochs": 3}}, "seeds": [0]}
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from aflite_assets.errors import InvalidInputError
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.tracking import table_metrics
-from aflite_assets.tracking.protocol import NullRun
+from aflite_assets.tracking.protocol import TrackedRun, Tracker
 from tests.compatibility.flat import IDENTITY, Leaves, flattened, records
 from tests.compatibility.kept import HERE, REPORT
 from tests.compatibility.pinned import rendered
@@ -40,7 +40,7 @@ class Collected:
 
 
 @dataclass(frozen=True)
-class _Run(NullRun):
+class _Run(TrackedRun):
     """A run that keeps the metrics and the tables that are logged to it, under the names of its children."""
 
     path: str
@@ -62,7 +62,7 @@ class _Run(NullRun):
 
 
 @dataclass(frozen=True)
-class Recorder:
+class Recorder(Tracker):
     """A tracker that keeps numbers in memory, as `mlflow.<stage>.<metric>`."""
 
     logged: Leaves = field(default_factory=dict)
@@ -71,9 +71,6 @@ class Recorder:
     def run(self, asset: str, partition: str, key: str) -> Iterator[_Run]:
         """Give a run whose values stand under the stage's name."""
         yield _Run(f"mlflow.{asset}", self.logged)
-
-    def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
-        """Keep nothing: what is hashed is collected by itself."""
 
 
 def collect(spec: DatasetSpec, store: ResultStore) -> Leaves:

@@ -110,12 +110,7 @@ def bert_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def text_settings(bert_folder: Path) -> TextModelSpec:
     return TextModelSpec(
-        kind="huggingface_text",
-        checkpoint=str(bert_folder),
-        max_length=24,
-        epochs=6,
-        batch_size=10,
-        learning_rate=5e-3,
+        kind="huggingface_text", checkpoint=str(bert_folder), max_length=24, epochs=6, batch_size=10, learning_rate=5e-3
     )
 
 
@@ -123,10 +118,5 @@ def text_settings(bert_folder: Path) -> TextModelSpec:
 def image_settings() -> ImageModelSpec:
     """A network of some thousand weights that sees flipped and shifted images."""
     return ImageModelSpec(
-        kind="timm_image",
-        architecture="test_resnet",
-        image_size=32,
-        epochs=2,
-        batch_size=8,
-        augmentation="flip_crop",
+        kind="timm_image", architecture="test_resnet", image_size=32, epochs=2, batch_size=8, augmentation="flip_crop"
     )

@@ -149,18 +149,6 @@ def test_a_word_that_names_the_class_is_all_that_max_ppmi_needs(
     assert found.probabilities.shape == (60, 3)
 
 
-def test_max_ppmi_with_few_classes(keyword_pairs: Callable[..., Examples]) -> None:
-    settings, pairs = MaxPpmiSpec(kind="max_ppmi"), keyword_pairs(20)
-    named = Examples(pairs.table, ("agrees", "contradicts", "never"))
-    probabilities = evaluate_classical(settings, named, {"test": named}).predictions["test"].probabilities
-    assert probabilities is not None
-    assert (probabilities[:, 2] == 0).all()
-    ones = named.select(named.row_ids[named.labels == 1])
-    result = evaluate_classical(settings, ones, {"test": named, "none": named.select([])})
-    assert result.predictions["test"].predicted.tolist() == [1] * 20
-    assert result.predictions["none"].predicted.shape == (0,)
-
-
 def test_max_ppmi_sees_the_columns_it_may(keyword_pairs: Callable[..., Examples]) -> None:
     train, test = keyword_pairs(80), keyword_pairs(40, seed=1)
     accuracy = [

@@ -184,10 +184,7 @@ def test_else_all_that_the_driver_lists(monkeypatch: pytest.MonkeyPatch, tmp_pat
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert visible_devices() == (
-        "GPU-5d5ba0d6-1111-2222-3333-444455556666",
-        "GPU-8932f937-1111-2222-3333-444455556666",
-    )
+    assert visible_devices() == ("GPU-5d5ba0d6-1111-2222-3333-444455556666", "GPU-8932f937-1111-2222-3333-444455556666")
     program.write_text("#!/bin/sh\necho NVIDIA-SMI has failed\nexit 9\n")
     assert listed_devices() == ()
 

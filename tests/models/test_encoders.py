@@ -2,18 +2,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from safetensors.numpy import load_file
 from scipy.special import softmax
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import ModelError
 from aflite_assets.models import encoders
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
 from aflite_assets.models.training.epochs import read_epochs
-from aflite_assets.specs.models.settings import IdentityEncoderSpec, ImageModelSpec, TextModelSpec
+from aflite_assets.specs.models.settings import ImageModelSpec, TextModelSpec
+from tests.models.made import ignore
 
 LABELS = ("agrees", "contradicts")
 IMAGES = ImageModelSpec(
@@ -21,20 +20,16 @@ IMAGES = ImageModelSpec(
 )
 
 
-def _ignore(_: str) -> None:
-    pass
-
-
 def test_a_text_encoder_learns_is_saved_and_its_features_make_its_logits(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
 ) -> None:
     train, rest = keyword_pairs(60), keyword_pairs(20, seed=1)
-    metrics = train_encoder(text_settings, train, tmp_path / "encoder", seed=0, device=cpu, log=_ignore)
+    metrics = train_encoder(text_settings, train, tmp_path / "encoder", seed=0, device=cpu, log=ignore)
     assert set(metrics) == {"train_loss", "train_accuracy", "seconds", "rows", "steps"}
     assert metrics["train_accuracy"] > 0.9
 
     elsewhere = text_settings.model_copy(update={"checkpoint": "/nowhere"})
-    encoder = load_encoder(elsewhere, tmp_path / "encoder", LABELS, width=None, device=cpu)
+    encoder = load_encoder(elsewhere, tmp_path / "encoder", LABELS, device=cpu)
     batch = encoder.encode(rest)
     assert encoder.width == 32
     assert batch.features.shape == (20, 32)
@@ -46,7 +41,7 @@ def test_a_text_encoder_learns_is_saved_and_its_features_make_its_logits(
     np.testing.assert_allclose(softmax(logits, axis=1), batch.probabilities, atol=1e-5)
     assert np.mean(batch.probabilities.argmax(axis=1) == rest.labels) > 0.9
 
-    again = load_encoder(elsewhere, tmp_path / "encoder", LABELS, width=None, device=cpu).encode(rest)
+    again = load_encoder(elsewhere, tmp_path / "encoder", LABELS, device=cpu).encode(rest)
     np.testing.assert_array_equal(again.features, batch.features)
 
 
@@ -54,9 +49,9 @@ def test_an_image_encoder_does_the_same(
     png_images: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
 ) -> None:
     train, rest = png_images(32), png_images(10, seed=1)
-    metrics = train_encoder(IMAGES, train, tmp_path, seed=0, device=cpu, log=_ignore)
+    metrics = train_encoder(IMAGES, train, tmp_path, seed=0, device=cpu, log=ignore)
     assert metrics["steps"] == 12
-    encoder = load_encoder(IMAGES, tmp_path, train.label_names, width=None, device=cpu)
+    encoder = load_encoder(IMAGES, tmp_path, train.label_names, device=cpu)
     batch = encoder.encode(rest)
     assert batch.features.shape == (10, encoder.width)
     weights = load_file(tmp_path / "model.safetensors")
@@ -65,16 +60,6 @@ def test_an_image_encoder_does_the_same(
     np.testing.assert_allclose(softmax(logits, axis=1), batch.probabilities, atol=1e-5)
     np.testing.assert_array_equal(encoder.encode(rest).features, batch.features)
     assert np.mean(batch.probabilities.argmax(axis=1) == rest.labels) > 0.9
-
-
-def test_the_same_seed_saves_the_same_bits(
-    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
-) -> None:
-    settings = text_settings.model_copy(update={"epochs": 1})
-    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        train_encoder(settings, keyword_pairs(20), tmp_path / name, seed=seed, device=cpu, log=_ignore)
-    contents = [(tmp_path / name / "model.safetensors").read_bytes() for name in "abc"]
-    assert contents[0] == contents[1] != contents[2]
 
 
 def test_a_killed_training_goes_on_with_the_same_bits(
@@ -86,7 +71,7 @@ def test_a_killed_training_goes_on_with_the_same_bits(
         if line.startswith("epoch 2 of 3"):
             raise KeyboardInterrupt(line)
 
-    whole = train_encoder(settings, rows, tmp_path / "whole", seed=3, device=cpu, log=_ignore)
+    whole = train_encoder(settings, rows, tmp_path / "whole", seed=3, device=cpu, log=ignore)
     scratch = tmp_path / "scratch"
     with pytest.raises(KeyboardInterrupt):
         train_encoder(settings, rows, tmp_path / "killed", seed=3, device=cpu, log=kill, scratch=scratch)
@@ -106,8 +91,8 @@ def test_a_killed_training_goes_on_with_the_same_bits(
 def test_images_read_ahead_have_the_same_bits(
     png_images: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train_encoder(IMAGES, png_images(8), tmp_path, seed=0, device=cpu, log=_ignore)
-    encoder = load_encoder(IMAGES, tmp_path, ("red", "green"), width=None, device=cpu)
+    train_encoder(IMAGES, png_images(8), tmp_path, seed=0, device=cpu, log=ignore)
+    encoder = load_encoder(IMAGES, tmp_path, ("red", "green"), device=cpu)
     batches = [png_images(5, seed=seed) for seed in range(6)]
     expected = [encoder.encode(batch) for batch in batches]
     for threads in (0, 2):
@@ -128,48 +113,15 @@ def test_partial_input_ignores_the_other_column(
     )
     partial = text_settings.model_copy(update={"inputs": ("text_pair",)})
     for settings, same in ((partial, True), (text_settings, False)):
-        encoder = load_encoder(settings, bert_folder, LABELS, width=None, device=cpu)
+        encoder = load_encoder(settings, bert_folder, LABELS, device=cpu)
         first, second = (encoder.encode(table).features for table in (examples, changed))
         assert np.array_equal(first, second) is same
-
-
-def test_identity_gives_the_features_back(table: Callable[..., Examples], cpu: DeviceSettings) -> None:
-    values = np.arange(6, dtype=np.float32).reshape(3, 2)
-    examples = table([0, 1, 0], ("a", "b"), features=pa.array(values.tolist(), pa.list_(pa.float32())))
-    settings = IdentityEncoderSpec(kind="identity")
-    encoder = load_encoder(settings, None, ("a", "b"), width=2, device=cpu)
-    assert encoder.width == 2
-    np.testing.assert_array_equal(encoder.encode(examples).features, values)
-    assert encoder.encode(examples).probabilities is None
-    halves = [examples.select(examples.row_ids[:2]), examples.select(examples.row_ids[2:])]
-    np.testing.assert_array_equal(np.concatenate([b.features for b in encoder.encode_each(halves)]), values)
-    with pytest.raises(ModelError, match=r"the rows have 2 features, but 3 were expected"):
-        load_encoder(settings, None, ("a", "b"), width=3, device=cpu).encode(examples)
-
-
-def test_what_is_missing_is_named(
-    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
-) -> None:
-    identity = IdentityEncoderSpec(kind="identity")
-    with pytest.raises(ModelError, match=r"`width` is None, but an encoder of kind 'identity'"):
-        load_encoder(identity, None, LABELS, width=None, device=cpu)
-    with pytest.raises(ModelError, match=r"the kind of the representation is 'identity', which is never trained"):
-        train_encoder(identity, keyword_pairs(2), tmp_path, seed=0, device=cpu, log=_ignore)
-    with pytest.raises(ModelError, match=r"`folder` is None, but an encoder of kind 'huggingface_text'"):
-        load_encoder(text_settings, None, LABELS, width=None, device=cpu)
-
-
-def test_an_encoder_reads_its_own_kind_of_rows_only(
-    png_images: Callable[..., Examples], text_settings: TextModelSpec, cpu: DeviceSettings, tmp_path: Path
-) -> None:
-    with pytest.raises(ModelError, match=r"needs rows of type text, but the dataset's rows are of type image"):
-        train_encoder(text_settings, png_images(2), tmp_path, seed=0, device=cpu, log=_ignore)
 
 
 def test_no_rows_encode_to_no_rows(
     keyword_pairs: Callable[..., Examples], text_settings: TextModelSpec, cpu: DeviceSettings, bert_folder: Path
 ) -> None:
-    encoder = load_encoder(text_settings, bert_folder, LABELS, width=None, device=cpu)
+    encoder = load_encoder(text_settings, bert_folder, LABELS, device=cpu)
     batch = encoder.encode(keyword_pairs(2).select([]))
     assert batch.features.shape == (0, 32)
     assert batch.probabilities is not None

@@ -26,9 +26,7 @@ MAX_PPMI = MaxPpmiSpec(kind="max_ppmi")
 
 @pytest.fixture
 def rows(
-    table: Callable[..., Examples],
-    keyword_pairs: Callable[..., Examples],
-    png_images: Callable[..., Examples],
+    table: Callable[..., Examples], keyword_pairs: Callable[..., Examples], png_images: Callable[..., Examples]
 ) -> dict[str, Examples]:
     features = table([0, 1], ("a", "b"), features=pa.array([[1.0], [2.0]], pa.list_(pa.float32())))
     return {"text": keyword_pairs(2), "image": png_images(2), "features": features}

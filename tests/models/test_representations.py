@@ -49,13 +49,13 @@ def test_final_layer_times_features_are_the_logits(name: str, side: str) -> None
         batch["input_ids"][row, unused] = PADDING
     batch["attention_mask"] = (batch["input_ids"] != PADDING).long()
     with torch.inference_mode():
-        found = represent(model, batch, n_classes=3)
+        features, logits = represent(model, batch, n_classes=3)
         expected = model(**batch).logits
         layer = final_layer(model, 3)
-        by_hand = found.features @ layer.weight.T + (layer.bias if layer.bias is not None else 0.0)
-    assert found.features.shape == (4, 16)
+        by_hand = features @ layer.weight.T + (layer.bias if layer.bias is not None else 0.0)
+    assert features.shape == (4, 16)
     np.testing.assert_allclose(by_hand, expected, atol=1e-6)
-    np.testing.assert_array_equal(found.logits, expected)
+    np.testing.assert_array_equal(logits, expected)
 
 
 def test_no_hook_stays_behind() -> None:

@@ -34,13 +34,13 @@ def test_planted_names_an_attribute_that_the_rows_carry(spec_content: dict[str, 
     assert spec.planted == {"cue": ("negation", "overlap")}
     _refuses(
         spec_content,
-        "`planted` contains 'mark', but the attributes of the rows are ['cue']; correct the name, or "
-        "add the column to `columns.attributes`",
+        "`planted` contains 'mark', which is not an attribute; name one of ['cue'] or add the column to "
+        "`columns.attributes`",
         columns=columns,
         planted={"mark": "right"},
     )
     _refuses(
-        spec_content, "`planted` contains 'cue', but the attributes of the rows are []", planted={"cue": "negation"}
+        spec_content, "`planted` contains 'cue', which is not an attribute; add the column", planted={"cue": "negation"}
     )
     _refuses(spec_content, "planted.cue", columns=columns, planted={"cue": []})
 
@@ -224,7 +224,7 @@ def test_drawn_sources_carry_attributes_that_planted_may_name(spec_content: dict
     spec = DatasetSpec.model_validate(spec_content | {"source": digits, "columns": {}, "planted": {"mark": "right"}})
     assert spec.planted == {"mark": "right"}
     _refuses(spec_content,
-        "but the attributes of the rows are ['year']", source=digits, columns={"attributes": ["year"]},
+        "which is not an attribute; name one of ['year']", source=digits, columns={"attributes": ["year"]},
              planted={"mark": "right"})  # fmt: skip
 
 
@@ -274,7 +274,9 @@ def test_challenge_set_must_not_be_named_like_a_split(spec_content: dict[str, An
 def test_challenge_set_must_have_the_split_it_tests_on(spec_content: dict[str, Any]) -> None:
     challenge = {"source": {"format": "csv", "splits": {"dev": "dev.csv"}}}
     _refuses(
-        spec_content, "`split` is 'test', but `source` has only the splits ['dev']", challenge_sets={"hard": challenge}
+        spec_content,
+        "`split` is 'test', which is not a split of `source`; name one of ['dev']",
+        challenge_sets={"hard": challenge},
     )
     spec = DatasetSpec.model_validate(spec_content | {"challenge_sets": {"hard": challenge | {"split": "dev"}}})
     assert spec.challenge_sets["hard"].split == "dev"
@@ -282,9 +284,7 @@ def test_challenge_set_must_have_the_split_it_tests_on(spec_content: dict[str, A
 
 def test_limit_must_name_splits_there_are(spec_content: dict[str, Any]) -> None:
     _refuses(
-        spec_content,
-        "`limit` contains 'dev', which is not a split (the splits are ['train', 'test'])",
-        limit={"dev": 5},
+        spec_content, "`limit` contains 'dev', which is not a split; name one of ['train', 'test']", limit={"dev": 5}
     )
     _refuses(spec_content, "greater than or equal to 1", limit={"train": 0})
 
@@ -304,7 +304,7 @@ def test_the_primary_comparison_is_of_an_evaluator_on_a_test_set(spec_content: d
     _refuses(spec_content,
         f"`report.primary.evaluator` is 'other', which is not an evaluator; name one of ['{evaluator}']",
              report={"primary": primary | {"evaluator": "other"}})  # fmt: skip
-    _refuses(spec_content, "`report.primary.test_set` is 'train', but the test sets are ['test']",
+    _refuses(spec_content, "`report.primary.test_set` is 'train', which is not a test set; name one of ['test']",
              report={"primary": primary | {"test_set": "train"}})  # fmt: skip
     _refuses(spec_content, "less than or equal to 100", report={"smallest_effect": 101})
 
@@ -393,8 +393,7 @@ def test_a_quarantine_needs_probabilities_and_rows_that_are_judged(spec_content:
         "probabilities; set `classifier` to 'logistic' or 'both', or remove `suspected_label_errors`",
              filter={"suspected_label_errors": "quarantine", "classifier": "linear_svm"})  # fmt: skip
     _refuses(spec_content,
-        "`filter.suspected_label_errors` contains 'dev', which is not a split (the splits are "
-        "['train', 'test'])",
+        "`filter.suspected_label_errors` contains 'dev', which is not a split; name one of ['train', 'test']",
              filter={"suspected_label_errors": {"dev": "quarantine"}})  # fmt: skip
     _refuses(spec_content,
         "`filter.suspected_label_errors` contains 'test', but `filter.evaluation_rows` is 'kept' for "

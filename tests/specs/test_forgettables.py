@@ -55,15 +55,13 @@ def test_defaults_are_the_papers(content: dict[str, Any]) -> None:
         ({"model": BAG, "seeds": [1, 1]},
             "`seeds` is [1, 1], which repeats a seed; give every training run a different seed"),
         ({"model": {"kind": "linear"}}, "forgettables.x.model.kind: is unknown"),
-        ({"evaluator": "nett"},
-            "`forgettables.x.evaluator` is 'nett', which is not an evaluator; name a neural evaluator "
-            "(there are ['net', 'early']); did you mean 'net'?"),
-        ({"evaluator": "linear"}, "`forgettables.x.evaluator` is 'linear', but its kind 'linear' has no epochs"),
+        ({"evaluator": "nett"}, "`forgettables.x.evaluator` is 'nett', which is not a neural evaluator, which has "
+            "epochs; name one of ['net', 'early']; did you mean 'net'?"),
+        ({"evaluator": "linear"}, "`forgettables.x.evaluator` is 'linear', which is not a neural evaluator"),
         ({"evaluator": "early"}, "`forgettables.x.evaluator` is 'early', which has a variable number of epochs because "
             "of `early_stopping`; name an evaluator without `early_stopping`, or set `model` instead"),
         ({"evaluator": "net", "seeds": [4, 5]},
-            "`forgettables.x.seeds` contains [5], but the evaluator 'net' is trained with the seeds "
-            "[3, 4] only"),
+            "`forgettables.x.seeds` contains 5, which is not a seed of the evaluator 'net'; name one of [3, 4]"),
     ],
 )  # fmt: skip
 def test_models_that_cannot_be_forgotten_with_are_refused(

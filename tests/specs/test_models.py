@@ -59,18 +59,10 @@ def test_policies_stand_for_other_operations(other: dict[str, Any], named: str) 
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"label_smoothing": 1.0},
-        {"interpolation": "nearest"},
-        {"augmentation": "cutmix"},
-        {"crop_area": 0},
-        {"centre_share": 1.1},
-        {"randaugment": {"magnitude": 31}},
-        {"randaugment": {"operations": 0}},
-        {"dropout": -0.1},
-        {"drop_path": 1},
-    ],
-)
+    [{"label_smoothing": 1.0}, {"interpolation": "nearest"}, {"augmentation": "cutmix"}, {"crop_area": 0},
+     {"centre_share": 1.1}, {"randaugment": {"magnitude": 31}}, {"randaugment": {"operations": 0}},
+     {"dropout": -0.1}, {"drop_path": 1}],
+)  # fmt: skip
 def test_image_settings_out_of_range_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=next(iter(change))):
         ImageModelSpec.model_validate(IMAGE | change)
@@ -83,21 +75,10 @@ def test_rate_may_be_written_without_a_point_which_yaml_reads_as_text(rate: floa
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"epochs": 0},
-        {"epochs": 1.5},
-        {"batch_size": 0},
-        {"learning_rate": 0},
-        {"learning_rate": float("nan")},
-        {"weight_decay": 1},
-        {"warmup_share": -0.1},
-        {"max_length": 3},
-        {"checkpoint": ""},
-        {"inputs": []},
-        {"inputs": ["label"]},
-        {"trust_remote_code": True},
-    ],
-)
+    [{"epochs": 0}, {"epochs": 1.5}, {"batch_size": 0}, {"learning_rate": 0}, {"learning_rate": float("nan")},
+     {"weight_decay": 1}, {"warmup_share": -0.1}, {"max_length": 3}, {"checkpoint": ""}, {"inputs": []},
+     {"inputs": ["label"]}, {"trust_remote_code": True}],
+)  # fmt: skip
 def test_settings_out_of_range_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=next(iter(change))):
         TextModelSpec.model_validate(TEXT | change)

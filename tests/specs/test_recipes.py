@@ -69,14 +69,11 @@ def test_a_stage_may_train_on_rows_that_a_weak_model_forgets(content: dict[str, 
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        ("nett",
-            "`evaluators.tuned.start` is 'nett', which is not an evaluator; name a neural evaluator of "
-            "this dataset (there are ['net', 'other']); did you mean 'net'?"),
-        ("linear", "`evaluators.tuned.start` is 'linear', whose kind 'linear' cannot be trained further; name a neural "
-            "evaluator of this dataset (there are ['net', 'other'])"),
-        ("tuned",
-            "`evaluators.tuned.start` is 'tuned', which is also of kind 'fine_tuned'; name a "
-            "neural evaluator of this dataset (there are ['net', 'other']) and list all stages here"),
+        ("nett", "`evaluators.tuned.start` is 'nett', which is not a neural evaluator of this dataset; name one of "
+            "['net', 'other']; did you mean 'net'?"),
+        ("linear", "is 'linear', which is not a neural evaluator of this dataset; name one of ['net', 'other']"),
+        ("tuned", "is 'tuned', which is not a neural evaluator of this dataset; name one of ['net', 'other'] or list "
+            "all stages here"),
     ],
 )  # fmt: skip
 def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any], start: str, message: str) -> None:
@@ -86,9 +83,9 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
 @pytest.mark.parametrize(
     ("stage", "message"),
     [
-        ({"rows": "hrd"}, "`evaluators.tuned.stages.0.rows` is 'hrd', which is not in `challenge_sets`; name a "
-            "challenge set with `fine_tune` (there are ['hard']); did you mean 'hard'?"),
-        ({"rows": "asked"}, "`evaluators.tuned.stages.0.rows` is 'asked', which has no rows to train on; set "
+        ({"rows": "hrd"}, "`evaluators.tuned.stages.0.rows` is 'hrd', which is not a challenge set with "
+            "`fine_tune`; name one of ['hard']; did you mean 'hard'?"),
+        ({"rows": "asked"}, "is 'asked', which is not a challenge set with `fine_tune`; name one of ['hard'] or set "
             "`challenge_sets.asked.fine_tune` to a split of its source"),
         ({"rows": "hard", "batch_size": 6},
             "`evaluators.tuned.stages.0.batch_size` is 6, which is not a multiple of the starting "
@@ -103,16 +100,16 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
         ({"forgettables": "bow", "share": 0.1},
             "`share` works only with `take: highest_loss`, but `take` is 'forgettable'"),
         ({"forgettables": "boww"},
-            "`evaluators.tuned.stages.0.forgettables` is 'boww', but the models in `forgettables` are "
-            "['bow']; add the model to `forgettables`; did you mean 'bow'?"),
+            "`evaluators.tuned.stages.0.forgettables` is 'boww', which is not a model in `forgettables`; "
+            "name one of ['bow'] or add the model to `forgettables`; did you mean 'bow'?"),
         ({"rows": "hard", "as_many_as": "bow"},
             "`as_many_as` limits forgettable rows, but the stage trains on a challenge set; remove "
             "`as_many_as`"),
         ({"forgettables": "bow", "take": "random", "as_many_as": "bow"},
             "`as_many_as` limits forgettable rows, but the stage trains on random; remove `as_many_as`"),
         ({"forgettables": "bow", "as_many_as": "bow"},
-            "`evaluators.tuned.stages.0.as_many_as` is 'bow', but the other models in `forgettables` "
-            "are []; name one of them, or remove `as_many_as`"),
+            "`evaluators.tuned.stages.0.as_many_as` is 'bow', which is not another model in "
+            "`forgettables`; remove `as_many_as`"),
         ({"forgettables": "bow", "take": "highest_loss", "share": 0.2},
             "`evaluators.tuned.stages.0.share` is 0.2, but `forgettables.bow.highest_loss` is [0.1]; "
             "add the share to `highest_loss`, or remove `share` to use as many rows as are forgettable"),
@@ -131,7 +128,7 @@ def test_a_recipe_without_stages_is_refused(content: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("split", "message"),
     [
-        ("mor", "`fine_tune` is 'mor', but `source` has only the splits ['test', 'more']; name one"),
+        ("mor", "`fine_tune` is 'mor', which is not a split of `source`; name one of ['test', 'more']"),
         ("test", "`fine_tune` and `split` are both 'test'; set `fine_tune` to another split"),
     ],
 )

@@ -9,18 +9,10 @@ from aflite_assets.specs.encodings import ENCODINGS, known_encoding
 from aflite_assets.specs.sources import LabelledFolder, SourceSpec, as_tuple
 
 CIRCLES: dict[str, Any] = {
-    "format": "circles",
-    "splits": {"train": 10},
-    "inner_radius": 1,
-    "outer_radius": 2,
-    "radius_deviation": 0.1,
-    "biased_share": 0.5,
-    "bias_width": 2,
-    "bias_mean": 1,
-    "bias_deviation": 0.1,
-    "noise_deviation": 0.1,
+    "format": "circles", "splits": {"train": 10}, "inner_radius": 1, "outer_radius": 2, "radius_deviation": 0.1,
+    "biased_share": 0.5, "bias_width": 2, "bias_mean": 1, "bias_deviation": 0.1, "noise_deviation": 0.1,
     "flipped_share": 0.1,
-}
+}  # fmt: skip
 
 
 def _source(**content: Any) -> Any:
@@ -171,16 +163,9 @@ def test_header_and_names_go_together(form: str, options: dict[str, Any], messag
 
 @pytest.mark.parametrize(
     ("written", "encoding"),
-    [
-        ("UTF-8", "utf-8"),
-        ("utf_8_sig", "utf-8"),
-        ("windows-1252", "cp1252"),
-        ("Latin1", "latin-1"),
-        ("ISO-8859-15", "iso8859-15"),
-        ("utf-16LE", "utf-16-le"),
-        ("Shift_JIS", "shift-jis"),
-    ],
-)
+    [("UTF-8", "utf-8"), ("utf_8_sig", "utf-8"), ("windows-1252", "cp1252"), ("Latin1", "latin-1"),
+     ("ISO-8859-15", "iso8859-15"), ("utf-16LE", "utf-16-le"), ("Shift_JIS", "shift-jis")],
+)  # fmt: skip
 def test_encoding_has_one_name_however_it_is_written(written: str, encoding: str) -> None:
     source = _source(format="csv", splits={"train": "a"}, encoding=written)
     assert source.encoding == encoding

@@ -138,7 +138,9 @@ def test_splits_may_be_treated_one_by_one(tmp_path: Path, store: ResultStore) ->
     }
     controls = read_control_sets(results["control_sets"])
     assert {one.split for one in controls if one.name == "single_pass_linear"} == {"train", "test"}
-    with pytest.raises(SpecError, match=r"evaluation_rows` contains 'train', but the splits other than 'train' are"):
+    with pytest.raises(
+        SpecError, match=r"evaluation_rows` contains 'train', which is not a split other than 'train'; name"
+    ):
         _grouped(tmp_path, filter={"evaluation_rows": {"train": "kept"}})
 
 

@@ -1,6 +1,7 @@
 """An empty database for each test, and what looks into it."""
 
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from mlflow import MlflowClient
 from mlflow.entities import Run
 
 from aflite_assets.tracking import MlflowTracker
+from tests.forked import forking_context
 
 
 @pytest.fixture
@@ -40,3 +42,24 @@ def runs_of(client: MlflowClient) -> Callable[[str], list[Run]]:
         return list(client.search_runs([found.experiment_id]))
 
     return runs
+
+
+def in_four_processes(work: Callable[[Path, int], None], home: Path) -> None:
+    """Call `work` in four processes, which all have arrived before any begins."""
+    workers = [forking_context().Process(target=_arrived, args=(work, home, number)) for number in range(4)]
+    for worker in workers:
+        worker.start()
+    while not all((home / f"ready{number}").exists() for number in range(4)):
+        assert all(worker.is_alive() for worker in workers)
+        time.sleep(0.01)
+    (home / "go").touch()
+    for worker in workers:
+        worker.join(timeout=120)
+    assert [worker.exitcode for worker in workers] == [0, 0, 0, 0]
+
+
+def _arrived(work: Callable[[Path, int], None], home: Path, number: int) -> None:
+    (home / f"ready{number}").touch()
+    while not (home / "go").exists():
+        time.sleep(0.01)
+    work(home, number)

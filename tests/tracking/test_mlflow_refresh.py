@@ -12,7 +12,7 @@ from mlflow.entities import Run
 from aflite_assets.errors import TrackingError
 from aflite_assets.tracking import MlflowTracker
 from aflite_assets.tracking.mlflow_tracker import delete_runs_without_result
-from tests.forked import forking_context
+from tests.tracking.conftest import in_four_processes
 
 RunsOf = Callable[[str], list[Run]]
 SOON = timedelta(days=1)
@@ -128,24 +128,12 @@ def test_a_stages_own_error_is_shown_if_the_refresh_cannot_be_ended(mlflow_home:
 
 
 def _make(home: Path, number: int) -> None:
-    (home / f"ready{number}").touch()
-    while not (home / "go").exists():
-        time.sleep(0.01)
     with refreshing(home, "r1").run(f"stage_{number}", "snli", "k1"):
         time.sleep(0.1)
 
 
 def test_stages_of_four_processes_have_one_refresh(mlflow_home: Path, runs_of: RunsOf) -> None:
-    workers = [forking_context().Process(target=_make, args=(mlflow_home, number)) for number in range(4)]
-    for worker in workers:
-        worker.start()
-    while not all((mlflow_home / f"ready{number}").exists() for number in range(4)):
-        assert all(worker.is_alive() for worker in workers)
-        time.sleep(0.01)
-    (mlflow_home / "go").touch()
-    for worker in workers:
-        worker.join(timeout=120)
-    assert [worker.exitcode for worker in workers] == [0, 0, 0, 0]
+    in_four_processes(_make, mlflow_home)
     assert tree(runs_of("aflite/snli")) == {
         "": {("refresh r1", "FINISHED")},
         "refresh r1": {(f"stage_{number} k1", "FINISHED") for number in range(4)},

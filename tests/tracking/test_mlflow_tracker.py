@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,32 +18,18 @@ from aflite_assets.stages.evaluation.grid import GridCell
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.train_sets import TrainSet
 from aflite_assets.tracking import MlflowTracker
-from tests.forked import forking_context
+from tests.tracking.conftest import in_four_processes
 
 RunsOf = Callable[[str], list[Run]]
 
 
 def _start(mlflow_home: Path, number: int) -> None:
-    """Waits until all have arrived, then writes a run of its own."""
-    (mlflow_home / f"ready{number}").touch()
-    while not (mlflow_home / "go").exists():
-        time.sleep(0.01)
     with MlflowTracker(None, mlflow_home).run("evaluator_models", "snli", f"key{number}") as run:
         run.log_metrics({"accuracy": number / 4})
 
 
 def test_four_processes_meet_a_new_database_at_once(tmp_path: Path) -> None:
-    workers = [forking_context().Process(target=_start, args=(tmp_path, number)) for number in range(4)]
-    for worker in workers:
-        worker.start()
-    while not all((tmp_path / f"ready{number}").exists() for number in range(4)):
-        assert all(worker.is_alive() for worker in workers)
-        time.sleep(0.01)
-    (tmp_path / "go").touch()
-    for worker in workers:
-        worker.join(timeout=120)
-    assert [worker.exitcode for worker in workers] == [0, 0, 0, 0]
-
+    in_four_processes(_start, tmp_path)
     client = MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/mlflow/mlflow.db")
     experiments = [each for each in client.search_experiments() if each.name.startswith("aflite/")]
     assert [each.name for each in experiments] == ["aflite/snli"]

@@ -80,8 +80,3 @@ def test_accepted_text_can_be_stored_anywhere(text: str, longest: int) -> None:
 def test_a_digest_tells_its_parts_apart() -> None:
     assert values.digest_of("ab", "c") != values.digest_of("a", "bc")
     assert values.digest_of("ab", "c") == values.digest_of("ab", "c")
-
-
-def test_batches_cover_everything_once() -> None:
-    assert list(values.in_batches([1, 2, 3, 4, 5], size=2)) == [[1, 2], [3, 4], [5]]
-    assert list(values.in_batches([], size=2)) == []

@@ -17,7 +17,7 @@ from aflite_assets.command_line.preview.timing import ASSUMED_WIDTH, Speeds, wei
 from aflite_assets.command_line.preview.trainings import GRID, trainings_of
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.sizes import trains_in_one_thread
+from aflite_assets.models.families import trains_in_one_thread
 from aflite_assets.processors import processes_at_once
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import ClassicalModelSpec, EncoderSpec

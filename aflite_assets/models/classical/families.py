@@ -52,13 +52,7 @@ class MaxPpmi(ClassicalFamily[MaxPpmiSpec]):
 
         return LogisticRegression(C=settings.inverse_regularization, max_iter=MOST_ITERATIONS)
 
-    def matrix_maker(
-        self,
-        settings: MaxPpmiSpec,
-        train: Examples,
-        *,
-        row_weights: np.ndarray | None,
-    ) -> MakeMatrix:
+    def matrix_maker(self, settings: MaxPpmiSpec, train: Examples, *, row_weights: np.ndarray | None) -> MakeMatrix:
         """Return a function that computes, for each row, the largest mutual information per class. Word counts in the
         train rows are multiplied by the row weights.
         """

@@ -48,8 +48,7 @@ def fit_inputs(
     columns = text_columns(train, inputs)
     vectorizers = [_fit_words(train, column) for column in columns]
     return lambda examples: sparse.hstack(
-        [words.transform(examples.texts(name)) for name, words in zip(columns, vectorizers, strict=True)],
-        format="csr",
+        [words.transform(examples.texts(name)) for name, words in zip(columns, vectorizers, strict=True)], format="csr"
     )
 
 

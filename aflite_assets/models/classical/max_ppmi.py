@@ -19,11 +19,7 @@ from aflite_assets.models.text.inputs import TextColumn, text_columns
 
 
 def fit_word_information(
-    train: Examples,
-    *,
-    inputs: Sequence[TextColumn] | None,
-    smoothing: float,
-    row_weights: np.ndarray | None = None,
+    train: Examples, *, inputs: Sequence[TextColumn] | None, smoothing: float, row_weights: np.ndarray | None = None
 ) -> Callable[[Examples], np.ndarray]:
     """Return a function that computes, for each row and class, the largest PPMI of the class and a word of the row. The
     function's result is float64, rows x classes.

@@ -10,18 +10,17 @@ from torch import nn
 from transformers import AutoConfig, AutoModel
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.hub.datasets import model_commit
 from aflite_assets.errors import ModelError
-from aflite_assets.models.checkpoint_configuration import ATTENTION, read_configuration
+from aflite_assets.models.checkpoint_configuration import read_configuration
 from aflite_assets.models.global_state import quiet_libraries
-from aflite_assets.models.text.inputs import TOKENIZED_AT_ONCE
+from aflite_assets.models.text.inputs import TOKENIZED_AT_ONCE, TextColumn
 from aflite_assets.models.text.pretrained import (
-    POSITIONS_AFTER_PADDING,
     check_text_checkpoint,
+    checkpoint_place,
+    load_checkpoint,
     load_tokenizer,
-    unusable,
+    most_positions,
 )
-from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of
 from aflite_assets.models.words.word_inputs import NO_PIECE, PAIR, SIDES, PairInputs, ragged, word_spans
 
 ENCODER_FOLDER = "contextual"
@@ -128,7 +127,7 @@ class PieceReader:
         self.tokenizer = tokenizer
         self._most_pieces = most_pieces
 
-    def inputs(self, examples: Examples, *, max_length: int) -> PairInputs:
+    def inputs(self, examples: Examples, *, max_length: int, columns: Sequence[TextColumn] = PAIR) -> PairInputs:
         """Return `first_words`, `second_words`, `first_pieces` and `second_pieces`, in the form that
         `ContextualVectors` accepts.
 
@@ -137,7 +136,7 @@ class PieceReader:
         text.
         """
         parts = []
-        for side, column in zip(SIDES, PAIR, strict=True):
+        for side, column in zip(SIDES, columns, strict=True):
             words, pieces = self._read(examples.texts(column), max_length)
             parts += [ragged(f"{side}_words", words), ragged(f"{side}_pieces", pieces, padding=NO_PIECE)]
         return PairInputs(parts)
@@ -187,7 +186,7 @@ def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_le
     """
     check_text_checkpoint(checkpoint, revision=revision, max_length=max_length)
     with quiet_libraries():
-        config = read_configuration(AutoConfig, checkpoint, **_place(checkpoint, revision))
+        config = read_configuration(AutoConfig, checkpoint, **checkpoint_place(checkpoint, revision))
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     if config.is_encoder_decoder:
         raise ModelError(
@@ -207,21 +206,7 @@ def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[Contex
     Raises:
         ModelError: the checkpoint cannot be loaded, or parts of the encoder are missing from it.
     """
-    with quiet_libraries():
-        try:
-            place = _place(checkpoint, revision)
-            encoder, report = AutoModel.from_pretrained(
-                checkpoint,
-                **place,
-                config=read_configuration(AutoConfig, checkpoint, **place, dtype=torch.float32),
-                attn_implementation=ATTENTION,
-                dtype=torch.float32,
-                trust_remote_code=False,
-                output_loading_info=True,
-            )
-        except LOADING_ERRORS as error:
-            raise unusable(checkpoint, error) from cause_of(error)
-        tokenizer = load_tokenizer(checkpoint, revision=revision)
+    encoder, report, tokenizer = load_checkpoint(AutoModel, checkpoint, revision=revision)
     # A pooler's output is not used, and many checkpoints have none.
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing or report["mismatched_keys"]:
@@ -230,19 +215,4 @@ def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[Contex
             f"{type(encoder).__name__} are missing (first: {[*missing, *report['mismatched_keys']][0]}); choose "
             "another checkpoint, or download it again"
         )
-    return ContextualVectors(encoder), PieceReader(tokenizer, most_pieces=_most_pieces(encoder.config))
-
-
-def _place(checkpoint: str, revision: str | None) -> dict[str, Any]:
-    local = Path(checkpoint).is_dir()
-    return {
-        "revision": "main" if local else model_commit(checkpoint, revision),
-        "local_files_only": local,
-    }
-
-
-def _most_pieces(config: Any) -> int | None:
-    positions = getattr(config, "max_position_embeddings", None)
-    if positions is None or positions < 1:
-        return None
-    return int(positions) - (config.pad_token_id + 1 if config.model_type in POSITIONS_AFTER_PADDING else 0)
+    return ContextualVectors(encoder), PieceReader(tokenizer, most_pieces=most_positions(encoder.config))

@@ -3,18 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from aflite_assets.data.examples import Examples
-from aflite_assets.models.family import BuiltModel, Log, ModelInputs, NeuralFamily, check_pairs
+from aflite_assets.models.family import BuiltModel, Log, check_pairs
+from aflite_assets.models.words.family import WordFamily
 from aflite_assets.specs.models.settings import EsimSpec
 
 
-class EsimFamily(NeuralFamily[EsimSpec]):
+class EsimFamily(WordFamily[EsimSpec]):
     """ESIM on word vectors that are learned, read from a file, or computed by a contextual checkpoint."""
 
     settings = EsimSpec
-    modality = "text"
 
     def check_rows(self, settings: EsimSpec, examples: Examples) -> None:
         """Raise an error if the rows have only one text."""
@@ -22,9 +20,7 @@ class EsimFamily(NeuralFamily[EsimSpec]):
 
     def check(self, settings: EsimSpec) -> None:
         """Check that the file of vectors exists, and check the contextual checkpoint."""
-        from aflite_assets.models.words.word_vectors import check_vectors_file
-
-        check_vectors_file(settings.vectors)
+        super().check(settings)
         if settings.contextual is not None:
             from aflite_assets.models.esim.contextual_vectors import check_contextual_checkpoint
 
@@ -41,10 +37,3 @@ class EsimFamily(NeuralFamily[EsimSpec]):
         from aflite_assets.models.esim.saved_models import saved_esim
 
         return saved_esim(folder)
-
-    def inputs(
-        self, settings: EsimSpec, built: BuiltModel, examples: Examples, *, augmentation: np.random.Generator | None
-    ) -> ModelInputs:
-        """Return the words of both texts."""
-        inputs: ModelInputs = built.tokenizer.inputs(examples, max_length=settings.max_length)
-        return inputs

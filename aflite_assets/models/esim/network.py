@@ -1,18 +1,15 @@
 """ESIM, a classifier of text pairs, as a torch module. Word vectors are defined in other modules."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from torch import nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from aflite_assets.models.esim.contextual_vectors import ContextualVectors, LayerMix
-from aflite_assets.models.weights_files import CONFIGURATION_FILE, WEIGHTS_FILE
-from aflite_assets.models.words.padded_texts import run_lstm, stacked
-from aflite_assets.models.words.word_inputs import NO_PIECE, NO_WORD
+from aflite_assets.models.words.saved_networks import WordNetwork
+from aflite_assets.models.words.word_inputs import NO_PIECE, NO_WORD, run_lstm, stacked
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class EsimConfiguration:
     dropout: float
 
 
-class Esim(nn.Module):
+class Esim(WordNetwork):
     """Enhanced LSTM for natural language inference (Chen et al., ACL 2017, section 3, without its syntax trees).
 
     One bidirectional LSTM reads both texts, and each word attends to the words of the other text. A second LSTM reads
@@ -40,12 +37,13 @@ class Esim(nn.Module):
     global generator.
     """
 
+    model_type = "esim"
+
     def __init__(self, configuration: EsimConfiguration, vectors: nn.Module) -> None:
-        super().__init__()
-        self.configuration = configuration
-        self.num_labels = len(configuration.label_names)
+        super().__init__(configuration)
         width = configuration.width
         self.vectors = vectors
+        self.apart = ("vectors.",) if isinstance(vectors, ContextualVectors) else ()
         self.mix = LayerMix(vectors.layers) if isinstance(vectors, ContextualVectors) else nn.Identity()
         self.dropout = nn.Dropout(configuration.dropout)
         self.encoder = nn.LSTM(configuration.vector_width, width, batch_first=True, bidirectional=True)
@@ -83,14 +81,9 @@ class Esim(nn.Module):
         """Write the configuration and the weights. The encoder of contextual vectors is saved separately in the same
         folder.
         """
-        folder.mkdir(parents=True, exist_ok=True)
-        content = {"model_type": "esim", **asdict(self.configuration)}
-        (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")
-        weights = {name: value.cpu() for name, value in self.state_dict().items()}
+        super().save_pretrained(folder)
         if isinstance(self.vectors, ContextualVectors):
             self.vectors.save_pretrained(folder)
-            weights = {name: value for name, value in weights.items() if not name.startswith("vectors.")}
-        save_file(weights, folder / WEIGHTS_FILE)
 
 
 def _attended(encoded: torch.Tensor, present: torch.Tensor) -> torch.Tensor:

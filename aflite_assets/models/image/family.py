@@ -28,15 +28,7 @@ class TimmImage(NeuralFamily[ImageModelSpec]):
         """Build the architecture with new weights, or with the weights of a checkpoint."""
         from aflite_assets.models.image.timm_models import new_image_model
 
-        model = new_image_model(
-            settings.architecture,
-            checkpoint=settings.checkpoint,
-            image_size=settings.image_size,
-            label_names=train.label_names,
-            dropout=settings.dropout,
-            drop_path=settings.drop_path,
-        )
-        return BuiltModel(model)
+        return BuiltModel(new_image_model(settings, train.label_names))
 
     def load(self, settings: ImageModelSpec, folder: Path, label_names: Sequence[str]) -> BuiltModel:
         """Load the network in transformers' wrapper."""

@@ -78,11 +78,7 @@ class ImageInputs:
     """
 
     def __init__(
-        self,
-        examples: Examples,
-        preparation: ImagePreparation,
-        *,
-        augmentation: np.random.Generator | None = None,
+        self, examples: Examples, preparation: ImagePreparation, *, augmentation: np.random.Generator | None = None
     ) -> None:
         self._examples = examples
         self._preparation = preparation

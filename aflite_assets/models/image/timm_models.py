@@ -18,6 +18,7 @@ from aflite_assets.models.checkpoint_configuration import ATTENTION, read_config
 from aflite_assets.models.global_state import quiet_libraries
 from aflite_assets.models.representations import final_layer_name
 from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of, reading_problem
+from aflite_assets.specs.models.settings import ImageModelSpec
 
 BUILDING_ERRORS = (AssertionError, RuntimeError, TypeError, ValueError, ImportError)
 """Errors that timm raises if an architecture does not support an image size."""
@@ -55,15 +56,7 @@ def check_image_model(architecture: str, *, checkpoint: str | None) -> None:
         _check_weights_file(checkpoint)
 
 
-def new_image_model(
-    architecture: str,
-    *,
-    checkpoint: str | None,
-    image_size: int,
-    label_names: Sequence[str],
-    dropout: float = 0.0,
-    drop_path: float = 0.0,
-) -> Any:
+def new_image_model(settings: ImageModelSpec, label_names: Sequence[str]) -> Any:
     """Return a model of the architecture for square RGB images. New weights are drawn from torch's global random
     generator.
 
@@ -74,10 +67,11 @@ def new_image_model(
         ModelError: the architecture does not accept the image size or dropout, or the checkpoint does not fit the
             architecture.
     """
-    check_image_model(architecture, checkpoint=checkpoint)
+    architecture, image_size = settings.architecture, settings.image_size
+    check_image_model(architecture, checkpoint=settings.checkpoint)
     # Only architectures built for one size have the argument (position embeddings, windows).
     fixed_size = getattr(timm.get_pretrained_cfg(architecture), "fixed_input_size", False)
-    rates = {name: rate for name, rate in (("drop_rate", dropout), ("drop_path_rate", drop_path)) if rate}
+    rates = {name: rate for name, ours in SETTINGS.items() if (rate := getattr(settings, ours))}
     arguments = ({"img_size": image_size} if fixed_size else {}) | rates
     configuration = TimmWrapperConfig(
         architecture=architecture,
@@ -95,8 +89,8 @@ def new_image_model(
             raise ModelError(
                 f"`architecture` is {architecture!r}, which {problem}, or choose another architecture"
             ) from error
-    if checkpoint is not None:
-        _load_weights(model, checkpoint)
+    if settings.checkpoint is not None:
+        _load_weights(model, settings.checkpoint)
     return model
 
 

@@ -6,6 +6,7 @@ images.
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,46 +53,44 @@ class ImagePreparation:
 
 def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
     """Return the image preparation that the settings describe."""
-    size, squeezed = settings.image_size, Squeezed(settings.image_size, settings.interpolation)
+    size = settings.image_size
+    whole = partial(squeezed, image_size=size, interpolation=settings.interpolation)
     if settings.augmentation == "flip_crop":
-        return ImagePreparation(size, squeezed, flip_and_crop)
+        return ImagePreparation(size, whole, flip_and_crop)
     if settings.augmentation == "randaugment":
-        steps = [_flip(settings), _operations(settings, settings.randaugment or RandAugmentSpec())]
-        return ImagePreparation(size, squeezed, RandomChanges(tuple(steps)))
+        flip = _first_changes(settings, scale=(1.0, 1.0), ratio=(1.0, 1.0))
+        operations = _operations(settings, settings.randaugment or RandAugmentSpec())
+        return ImagePreparation(size, whole, RandomChanges((flip, operations)))
     if settings.augmentation == "resized_crop":
-        steps = [LargeEnough(1 / settings.crop_area), _crop_and_flip(settings)]
+        # A rectangle of aspect ratio 3:4 to 4:3 anywhere in the image is resized to the square, and flipped at random.
+        crop = _first_changes(settings, scale=(settings.crop_area, 1.0))
+        steps: list[Callable[[Image.Image], Image.Image]] = [
+            partial(_large_enough, pixels=1 / settings.crop_area),
+            crop,
+        ]
         if settings.randaugment is not None:
             steps.append(_operations(settings, settings.randaugment))
         if settings.autoaugment:
             steps.append(_policies(settings))
-        return ImagePreparation(size, _centre(settings), RandomChanges(tuple(steps)), changes_originals=True)
-    return ImagePreparation(size, squeezed)
+        transform = _transforms(settings, crop_pct=settings.centre_share)
+        centre = partial(_centre, transform=transform)
+        return ImagePreparation(size, centre, RandomChanges(tuple(steps)), changes_originals=True)
+    return ImagePreparation(size, whole)
 
 
-@dataclass(frozen=True)
-class Squeezed:
-    """A transform that resizes the whole image to a square, without keeping the aspect ratio."""
-
-    image_size: int
-    interpolation: str
-
-    def __call__(self, image: Image.Image) -> np.ndarray:
-        """Return the image's pixels, image_size x image_size x 3 uint8."""
-        size = (self.image_size, self.image_size)
-        return np.asarray(image if image.size == size else image.resize(size, _resampling(self.interpolation)))
-
-
-@dataclass(frozen=True)
-class Centre:
-    """A transform that cuts out the middle square of an image. `transform` is timm's test transform, which returns 3 x
-    size x size uint8.
+def squeezed(image: Image.Image, *, image_size: int, interpolation: str) -> np.ndarray:
+    """Resize the whole image to a square, without keeping the aspect ratio. The result is image_size x image_size x 3
+    uint8.
     """
+    size = (image_size, image_size)
+    return np.asarray(image if image.size == size else image.resize(size, _resampling(interpolation)))
 
-    transform: Callable[[Image.Image], torch.Tensor]
 
-    def __call__(self, image: Image.Image) -> np.ndarray:
-        """Return the square's pixels, size x size x 3 uint8."""
-        return self.transform(_middle(image)).permute(1, 2, 0).numpy()
+def _centre(image: Image.Image, *, transform: Callable[[Image.Image], torch.Tensor]) -> np.ndarray:
+    """Cut out the middle square of an image. `transform` is timm's test transform, which returns 3 x size x size
+    uint8.
+    """
+    return transform(_middle(image)).permute(1, 2, 0).numpy()
 
 
 def _middle(image: Image.Image) -> Image.Image:
@@ -103,18 +102,10 @@ def _middle(image: Image.Image) -> Image.Image:
     return image.crop((left, top, left + min(width, longest), top + min(height, longest)))
 
 
-@dataclass(frozen=True)
-class LargeEnough:
-    """A transform that enlarges images with fewer than `pixels` pixels, because timm's crops of very small images could
-    be empty.
-    """
-
-    pixels: float
-
-    def __call__(self, image: Image.Image) -> Image.Image:
-        """Return the image, enlarged if necessary, with the same aspect ratio."""
-        times = math.ceil(math.sqrt(self.pixels / (image.width * image.height)))
-        return image if times <= 1 else image.resize((times * image.width, times * image.height))
+def _large_enough(image: Image.Image, *, pixels: float) -> Image.Image:
+    """Enlarge an image with fewer than `pixels` pixels, because timm's crops of very small images could be empty."""
+    times = math.ceil(math.sqrt(pixels / (image.width * image.height)))
+    return image if times <= 1 else image.resize((times * image.width, times * image.height))
 
 
 @dataclass(frozen=True)
@@ -138,30 +129,15 @@ class RandomChanges:
         return changed
 
 
-def _crop_and_flip(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
-    """Cut a rectangle of aspect ratio 3:4 to 4:3 anywhere from the image, resize it to the square, and flip it with
-    probability 0.5.
-    """
-    return _first_changes(settings, scale=(settings.crop_area, 1.0))
-
-
-def _flip(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
-    return _first_changes(settings, scale=(1.0, 1.0), ratio=(1.0, 1.0))
-
-
 def _first_changes(settings: ImageModelSpec, **crop: Any) -> Callable[[Image.Image], Image.Image]:
+    first, _, _ = _transforms(settings, is_training=True, color_jitter=None, separate=True, **crop)
+    return first
+
+
+def _transforms(settings: ImageModelSpec, **options: Any) -> Any:
     from timm.data import create_transform  # takes seconds, and pixels for scikit-learn need none
 
-    first, _, _ = create_transform(
-        settings.image_size,
-        is_training=True,
-        color_jitter=None,
-        interpolation=settings.interpolation,
-        normalize=False,
-        separate=True,
-        **crop,
-    )
-    return first
+    return create_transform(settings.image_size, interpolation=settings.interpolation, normalize=False, **options)
 
 
 def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callable[[Image.Image], Image.Image]:
@@ -191,19 +167,6 @@ def _policies(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
 
     fixed = {"img_mean": (GREY, GREY, GREY), "interpolation": _resampling(settings.interpolation)}
     return auto_augment_transform("original", fixed)
-
-
-def _centre(settings: ImageModelSpec) -> Centre:
-    from timm.data import create_transform
-
-    return Centre(
-        create_transform(
-            settings.image_size,
-            crop_pct=settings.centre_share,
-            interpolation=settings.interpolation,
-            normalize=False,
-        )
-    )
 
 
 def _resampling(interpolation: str) -> Image.Resampling:

@@ -2,19 +2,15 @@
 loads models.
 """
 
-import json
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from safetensors.torch import save_file
 from torch import nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from aflite_assets.models.weights_files import CONFIGURATION_FILE, WEIGHTS_FILE
-from aflite_assets.models.words.padded_texts import run_lstm, stacked
-from aflite_assets.models.words.word_inputs import NO_WORD
+from aflite_assets.models.words.saved_networks import WordNetwork
+from aflite_assets.models.words.word_inputs import NO_WORD, run_lstm, stacked
 from aflite_assets.models.words.word_tables import PartlyLearntVectors
 
 
@@ -75,7 +71,7 @@ class LstmEncoder(nn.Module):
         return _highest(run_lstm(self.lstm, vectors, present), present)
 
 
-class Siamese(nn.Module):
+class Siamese(WordNetwork):
     """A classifier that reads each text separately with the same weights (Yaghoobzadeh et al., EACL 2021, appendix A).
 
     The classifier's input is [p, h, |p - h|, p * h] for two texts with the vectors p and h. For a single text, the
@@ -84,10 +80,10 @@ class Siamese(nn.Module):
     global generator.
     """
 
+    model_type = "siamese"
+
     def __init__(self, configuration: SiameseConfiguration) -> None:
-        super().__init__()
-        self.configuration = configuration
-        self.num_labels = len(configuration.label_names)
+        super().__init__(configuration)
         self.vectors = PartlyLearntVectors(configuration.words, configuration.other_words, configuration.vector_width)
         self.dropout = nn.Dropout(configuration.dropout)
         self.encoder = _encoder(configuration)
@@ -104,18 +100,6 @@ class Siamese(nn.Module):
         compared = texts if second_words is None else _compared(*texts.chunk(2))
         hidden = self.normalise(torch.tanh(self.hidden(self.dropout(compared))))
         return SequenceClassifierOutput(logits=self.output(hidden))
-
-    def save_pretrained(self, folder: Path) -> None:
-        """Write the configuration and the weights."""
-        save_network(self, self.configuration, folder)
-
-
-def save_network(network: nn.Module, configuration: SiameseConfiguration, folder: Path) -> None:
-    """Write the model's configuration and weights in the form that `saved_models.saved_siamese` reads."""
-    folder.mkdir(parents=True, exist_ok=True)
-    content = {"model_type": "siamese", **asdict(configuration)}
-    (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")
-    save_file({name: value.cpu() for name, value in network.state_dict().items()}, folder / WEIGHTS_FILE)
 
 
 def _encoder(configuration: SiameseConfiguration) -> BagEncoder | LstmEncoder:

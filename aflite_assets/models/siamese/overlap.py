@@ -1,12 +1,11 @@
 """Logistic regression on the overlap of two texts, as a torch module."""
 
-from pathlib import Path
-
 import torch
 from torch import nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from aflite_assets.models.siamese.network import SiameseConfiguration, save_network
+from aflite_assets.models.siamese.network import SiameseConfiguration
+from aflite_assets.models.words.saved_networks import WordNetwork
 from aflite_assets.models.words.word_inputs import NO_WORD, UNKNOWN_WORD
 from aflite_assets.models.words.word_tables import PartlyLearntVectors
 
@@ -22,17 +21,17 @@ FEATURES = (
 """Names of the features of a pair of texts, in the order of the columns."""
 
 
-class WordOverlap(nn.Module):
+class WordOverlap(WordNetwork):
     """A classifier of text pairs that uses only seven features of word overlap.
 
     The features come from the research code of Clark, Yatskar and Zettlemoyer (EMNLP 2019) for HANS; see
     `overlap_features`. Word vectors are not trained. New weights are drawn from torch's global generator.
     """
 
+    model_type = "siamese"
+
     def __init__(self, configuration: SiameseConfiguration) -> None:
-        super().__init__()
-        self.configuration = configuration
-        self.num_labels = len(configuration.label_names)
+        super().__init__(configuration)
         self.vectors = PartlyLearntVectors(configuration.words, configuration.other_words, configuration.vector_width)
         self.vectors.table.weight.requires_grad_(False)
         # Last, where `representations.final_layer` looks for it.
@@ -42,10 +41,6 @@ class WordOverlap(nn.Module):
         """Return logits, rows x classes, for the int64 word numbers (rows x longest) of two texts."""
         vectors = self.vectors(first_words), self.vectors(second_words)
         return SequenceClassifierOutput(logits=self.output(overlap_features(first_words, second_words, *vectors)))
-
-    def save_pretrained(self, folder: Path) -> None:
-        """Write the configuration and the weights."""
-        save_network(self, self.configuration, folder)
 
 
 @torch.no_grad()

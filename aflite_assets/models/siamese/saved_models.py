@@ -1,19 +1,14 @@
 """Building and loading of siamese models, together with their readers, which convert texts to words."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
-
-from safetensors.torch import load_file
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import ModelError
 from aflite_assets.models.family import BuiltModel
 from aflite_assets.models.siamese.network import Siamese, SiameseConfiguration
 from aflite_assets.models.siamese.overlap import WordOverlap
 from aflite_assets.models.text.inputs import TextColumn, text_columns
-from aflite_assets.models.weights_files import CONFIGURATION_FILE, LOADING_ERRORS, WEIGHTS_FILE, reading_problem
+from aflite_assets.models.words.saved_networks import loading, read_configuration, saved_reader
 from aflite_assets.models.words.word_inputs import UNKNOWN_WORD, WordReader
 from aflite_assets.models.words.word_tables import ReadWords, read_words
 from aflite_assets.specs.models.settings import SiameseBagSpec, SiameseLstmSpec, WordOverlapSpec
@@ -52,20 +47,12 @@ def saved_siamese(folder: Path) -> BuiltModel:
     Raises:
         ModelError: the folder does not contain a saved siamese model.
     """
-    try:
-        configuration = _read_configuration(folder)
-        reader = WordReader.from_pretrained(folder)
-        if len(reader) != configuration.words + configuration.other_words:
-            known = configuration.words + configuration.other_words
-            raise ValueError(f"the model has vectors of {known} words, but its vocabulary has {len(reader)} words")
+    with loading(folder, Siamese):
+        configuration = read_configuration(folder, Siamese, SiameseConfiguration)
+        reader = saved_reader(folder, configuration.words + configuration.other_words)
         model = _network(configuration)
-        model.load_state_dict(load_file(folder / WEIGHTS_FILE))
+        model.load_weights(folder)
         return BuiltModel(model, reader)
-    except LOADING_ERRORS as error:
-        raise ModelError(
-            f"the folder {folder} holds no readable siamese model ({reading_problem(folder, error)}); materialise the "
-            "asset that trained the model again"
-        ) from error
 
 
 def _network(configuration: SiameseConfiguration) -> Siamese | WordOverlap:
@@ -73,11 +60,7 @@ def _network(configuration: SiameseConfiguration) -> Siamese | WordOverlap:
 
 
 def _configuration(
-    settings: Settings,
-    train: Examples,
-    columns: Sequence[TextColumn],
-    words: ReadWords,
-    reader: WordReader,
+    settings: Settings, train: Examples, columns: Sequence[TextColumn], words: ReadWords, reader: WordReader
 ) -> SiameseConfiguration:
     learnt = len(words.counts) + UNKNOWN_WORD + 1
     common = (
@@ -96,10 +79,3 @@ def _configuration(
     return SiameseConfiguration(
         *common, "lstm", settings.width, settings.hidden, settings.dropout, layers=settings.layers
     )
-
-
-def _read_configuration(folder: Path) -> SiameseConfiguration:
-    content: dict[str, Any] = json.loads((folder / CONFIGURATION_FILE).read_text(encoding="utf-8"))
-    if content.pop("model_type") != "siamese":
-        raise ValueError(f"the file {CONFIGURATION_FILE} describes another kind of model")
-    return SiameseConfiguration(**content | {"label_names": tuple(content["label_names"])})

@@ -70,11 +70,7 @@ def tokenize(
     are the arguments that the model accepts.
     """
     columns = [examples.texts(column) for column in text_columns(examples, inputs)]
-    padding = {
-        "input_ids": tokenizer.pad_token_id,
-        "token_type_ids": tokenizer.pad_token_type_id,
-        "attention_mask": 0,
-    }
+    padding = {"input_ids": tokenizer.pad_token_id, "token_type_ids": tokenizer.pad_token_type_id, "attention_mask": 0}
     names = [name for name in arguments if name in padding and name in tokenizer.model_input_names]
     chunks: dict[str, list[np.ndarray]] = {name: [] for name in names}
     lengths: list[int] = []

@@ -2,7 +2,7 @@
 trains nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: 
             f"`checkpoint` is {checkpoint!r}, a model of type {config.model_type!r}, for which transformers has no "
             "sequence classifier; choose a text encoder such as BERT, RoBERTa or DistilBERT"
         )
-    positions = _positions(config)
+    positions = most_positions(config)
     if positions is not None and max_length > positions:
         raise ModelError(
             f"`max_length` is {max_length}, but the checkpoint {checkpoint!r} can read at most {positions} tokens; "
@@ -62,32 +62,44 @@ def pretrained_text_model(
         ModelError: the checkpoint cannot be loaded, or its weights do not fit its architecture.
     """
     names = dict(enumerate(label_names))
-    labels = {"id2label": names, "label2id": {name: number for number, name in names.items()}}
-    place = {"revision": _commit(checkpoint, revision), "local_files_only": Path(checkpoint).is_dir()}
-    with quiet_libraries():
-        try:
-            config = read_configuration(
-                AutoConfig, checkpoint, **place, num_labels=len(names), **labels, dtype=torch.float32
-            )
-            model, report = AutoModelForSequenceClassification.from_pretrained(
-                checkpoint,
-                **place,
-                config=config,
-                attn_implementation=ATTENTION,
-                dtype=torch.float32,
-                trust_remote_code=False,
-                ignore_mismatched_sizes=True,
-                output_loading_info=True,
-            )
-        except LOADING_ERRORS as error:
-            raise unusable(checkpoint, error) from cause_of(error)
-        tokenizer = load_tokenizer(checkpoint, revision=revision)
+    labels = {"id2label": names, "label2id": {name: number for number, name in names.items()}, "num_labels": len(names)}
+    model, report, tokenizer = load_checkpoint(
+        AutoModelForSequenceClassification, checkpoint, revision=revision, labels=labels, ignore_mismatched_sizes=True
+    )
     _check_loaded(checkpoint, model, report, n_labels=len(names))
     new = sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
     if new:
         log(f"checkpoint {checkpoint} lacks these weights, which are drawn at random: {', '.join(new)}")
     _agree_on_padding(checkpoint, model, tokenizer)
     return BuiltModel(model, tokenizer)
+
+
+def load_checkpoint(
+    auto_class: Any, checkpoint: str, *, revision: str | None, labels: Mapping[str, Any] | None = None, **options: Any
+) -> tuple[Any, Any, Any]:
+    """Return the checkpoint's model in float32, transformers' report of the loaded weights, and the tokenizer.
+
+    `labels`: settings of the output layer. `options` are passed to `auto_class.from_pretrained`.
+
+    Raises:
+        ModelError: the checkpoint cannot be loaded.
+    """
+    with quiet_libraries():
+        try:
+            place = checkpoint_place(checkpoint, revision)
+            model, report = auto_class.from_pretrained(
+                checkpoint,
+                **place,
+                config=read_configuration(AutoConfig, checkpoint, **place, **labels or {}, dtype=torch.float32),
+                attn_implementation=ATTENTION,
+                dtype=torch.float32,
+                trust_remote_code=False,
+                output_loading_info=True,
+                **options,
+            )
+        except LOADING_ERRORS as error:
+            raise unusable(checkpoint, error) from cause_of(error)
+        return model, report, load_tokenizer(checkpoint, revision=revision)
 
 
 def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
@@ -98,14 +110,14 @@ def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
         )
     try:
         # The cache first: without a network the hub's client retries for many seconds.
-        return _configuration(checkpoint, revision, local=True)
+        return read_configuration(AutoConfig, checkpoint, **checkpoint_place(checkpoint, revision, local=True))
     except LOADING_ERRORS as cache_error:
         if Path(checkpoint).is_dir():
             raise unusable(checkpoint, cache_error) from cache_error
     # One request, where transformers would ask many times before it says that nobody answers.
     resolve_commit(checkpoint, None, kind="model")
     try:
-        return _configuration(checkpoint, revision, local=False)
+        return read_configuration(AutoConfig, checkpoint, **checkpoint_place(checkpoint, revision))
     except LOADING_ERRORS as error:
         raise ModelError(
             f"the checkpoint {checkpoint!r} is neither a folder nor the id of a model on the Hugging Face hub or in "
@@ -114,15 +126,15 @@ def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
         ) from error
 
 
-def _configuration(checkpoint: str, revision: str | None, *, local: bool) -> Any:
-    return read_configuration(AutoConfig, checkpoint, revision=_commit(checkpoint, revision), local_files_only=local)
+def checkpoint_place(checkpoint: str, revision: str | None, *, local: bool = False) -> dict[str, Any]:
+    """Return where transformers finds a checkpoint: the hub's commit, which is also part of cache keys, or a folder.
 
-
-def _commit(checkpoint: str, revision: str | None) -> str:
-    """Return the hub commit of the checkpoint, which is also part of cache keys. If the checkpoint is a folder, return
-    a value that transformers ignores.
+    With `local`, a checkpoint of the hub is taken from the local cache. For a folder, transformers ignores the
+    revision.
     """
-    return "main" if Path(checkpoint).is_dir() else model_commit(checkpoint, revision)
+    is_folder = Path(checkpoint).is_dir()
+    commit = "main" if is_folder else model_commit(checkpoint, revision)
+    return {"revision": commit, "local_files_only": local or is_folder}
 
 
 def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
@@ -132,12 +144,8 @@ def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
         ModelError: there is no tokenizer, or its vocabulary is empty.
     """
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            checkpoint,
-            revision=_commit(checkpoint, revision),
-            trust_remote_code=False,
-            local_files_only=Path(checkpoint).is_dir(),
-        )
+        place = checkpoint_place(checkpoint, revision)
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint, **place, trust_remote_code=False)
     except LOADING_ERRORS as error:
         raise unusable(checkpoint, error) from error
     # Without its files transformers makes a tokenizer that turns every word into "unknown".
@@ -149,7 +157,8 @@ def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
     return tokenizer
 
 
-def _positions(config: Any) -> int | None:
+def most_positions(config: Any) -> int | None:
+    """Return the largest number of tokens that a model can read, or None if there is no limit."""
     positions = getattr(config, "max_position_embeddings", None)
     if positions is None or positions < 1:
         return None

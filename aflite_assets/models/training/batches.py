@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import current_process
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -72,58 +73,29 @@ def _by_length(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return rows[np.argsort(lengths[rows], kind="stable")]
 
 
-class EpochSampler(Sampler[RowKey]):
-    """A sampler that yields the keys of all items (rows or pairs of answers) in the order of one epoch. The caller sets
-    `epoch` before each iteration.
-    """
-
-    def __init__(self, n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int) -> None:
-        self.epoch = 0
-        self._n_rows = n_rows
-        self._batch_size = batch_size
-        self._lengths = lengths
-        self._seed = seed
-
-    def __len__(self) -> int:
-        return self._n_rows
-
-    def __iter__(self) -> Iterator[RowKey]:
-        order = epoch_order(
-            self._n_rows, batch_size=self._batch_size, lengths=self._lengths, seed=self._seed, epoch=self.epoch
-        )
-        return ((self.epoch, row) for row in order.tolist())
-
-
-class _Keys(Dataset[RowKey]):
-    """A torch dataset that returns each key of the sampler unchanged, so that the collator can build a whole batch at
-    once.
-    """
-
-    def __init__(self, n_rows: int) -> None:
-        self._n_rows = n_rows
-
-    def __len__(self) -> int:
-        return self._n_rows
-
-    def __getitem__(self, key: RowKey) -> RowKey:
-        return key
-
-
 @dataclass(frozen=True)
-class Collator:
-    """A collator that builds batches from keys. `augmentation` is the random generator of `inputs`, which is seeded
-    again for each batch.
+class TrainBatches(Dataset[RowKey]):
+    """Train rows in the form that data loaders need. The object is built once, even if training restarts several times.
 
-    `items`: the row positions of each item, int64 (items, rows per item), or None if each item is a single row.
+    `augmentation`: the random generator of `inputs`, which is seeded again for each batch. `items`: the row positions
+    of each item, int64 (items, rows per item), or None if each item is a single row. `lengths`: the length of each
+    item, or None if batches do not depend on lengths.
     """
 
     inputs: ModelInputs
     labels: torch.Tensor
     seed: int
     augmentation: np.random.Generator | None
-    items: np.ndarray | None = None
+    items: np.ndarray | None
+    lengths: np.ndarray | None
+    workers: int
+    pinned: bool
 
-    def __call__(self, keys: Sequence[RowKey]) -> dict[str, torch.Tensor]:
+    def __len__(self) -> int:
+        """Return the number of items. An item is a row or a pair of answers."""
+        return len(self.labels if self.items is None else self.items)
+
+    def __getitems__(self, keys: Sequence[RowKey]) -> dict[str, torch.Tensor]:
         """Return the model's arguments for the items in `keys`, with `labels` and `positions` int64 (rows,)."""
         positions = self.positions([item for _, item in keys])
         if self.augmentation is not None:
@@ -139,46 +111,49 @@ class Collator:
         rows: list[int] = self.items[items].ravel().tolist()
         return rows
 
-
-@dataclass(frozen=True)
-class TrainBatches:
-    """Train rows in the form that data loaders need. The object is built once, even if training restarts several times.
-
-    `lengths`: the length of each item, or None if batches do not depend on lengths.
-    """
-
-    collator: Collator
-    lengths: np.ndarray | None
-    workers: int
-    pinned: bool
-
-    @property
-    def n_items(self) -> int:
-        """Number of items. An item is a row or a pair of answers."""
-        return len(self.collator.labels if self.collator.items is None else self.collator.items)
-
     @property
     def n_presented(self) -> int:
         """Number of rows that an epoch presents. An answer in several pairs counts once per pair."""
-        return self.n_items * (1 if self.collator.items is None else self.collator.items.shape[1])
+        return len(self) * (1 if self.items is None else self.items.shape[1])
 
-    def sampler(self, *, batch_size: int) -> EpochSampler:
-        """Return a sampler for optimiser steps of `batch_size` items."""
-        return EpochSampler(self.n_items, batch_size=batch_size, lengths=self.lengths, seed=self.collator.seed)
-
-    def loader(self, sampler: EpochSampler, *, micro_batch_size: int) -> DataLoader:
+    def loader(self, sampler: "EpochSampler", *, micro_batch_size: int) -> DataLoader:
         """Return a data loader for batches of `micro_batch_size` items. The last batch of an epoch may have fewer
         items.
         """
         return DataLoader(
-            _Keys(len(sampler)),
+            self,
             batch_size=micro_batch_size,
             sampler=sampler,
-            collate_fn=self.collator,
+            collate_fn=_unchanged,
             num_workers=self.workers,
             persistent_workers=self.workers > 0,
             pin_memory=self.pinned,
         )
+
+
+def _unchanged(batch: Any) -> Any:
+    return batch
+
+
+@dataclass
+class EpochSampler(Sampler[RowKey]):
+    """A sampler that yields the keys of all items (rows or pairs of answers) in the order of one epoch, for optimiser
+    steps of `batch_size` items. The caller sets `epoch` before each iteration.
+    """
+
+    batches: TrainBatches
+    batch_size: int
+    epoch: int = 0
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[RowKey]:
+        rows = self.batches
+        order = epoch_order(
+            len(rows), batch_size=self.batch_size, lengths=rows.lengths, seed=rows.seed, epoch=self.epoch
+        )
+        return ((self.epoch, row) for row in order.tolist())
 
 
 def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int, device: torch.device) -> TrainBatches:
@@ -195,7 +170,11 @@ def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int
     items = answer_pairs(examples) if settings.loss == "bradley_terry" else None
     lengths = inputs.lengths if items is None else inputs.lengths[items].max(axis=1)
     return TrainBatches(
-        Collator(inputs, torch.from_numpy(examples.labels.copy()), seed, augmentation, items),
+        inputs,
+        torch.from_numpy(examples.labels.copy()),
+        seed,
+        augmentation,
+        items,
         lengths if bucketed else None,
         loader_workers(images=augmentation is not None, device=device),
         pinned=device.type == "cuda",

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -46,16 +46,20 @@ def release_memory() -> None:
 
 
 @dataclass(frozen=True)
-class BatchOutput(Generic[Answer]):
-    """Outputs for the rows of one batch. `rows` (int64) are the row numbers."""
+class RanOut:
+    """A failure because memory was exhausted, with the text of the error."""
 
-    rows: np.ndarray
-    answer: Answer
-
-
-@dataclass(frozen=True)
-class _RanOut:
     problem: str
+
+
+def tried(action: Callable[..., Answer], *arguments: Any) -> Answer | RanOut:
+    """Return the result of `action(*arguments)`, or `RanOut` if memory was exhausted."""
+    try:
+        return action(*arguments)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        return RanOut(str(error))
 
 
 @dataclass
@@ -73,8 +77,8 @@ class AdaptiveBatchSize:
 
     def ask(
         self, rows: np.ndarray, batch: Callable[[np.ndarray], Batch], answer: Callable[[Batch], Answer]
-    ) -> Iterator[BatchOutput[Answer]]:
-        """Yield `answer(batch(part))` for each consecutive part of `rows` (int64), in order.
+    ) -> Iterator[tuple[np.ndarray, Answer]]:
+        """Yield each consecutive part of `rows` (int64), in order, with `answer(batch(part))`.
 
         Raises:
             ModelError: memory is too small for a single row.
@@ -84,12 +88,12 @@ class AdaptiveBatchSize:
             pieces = [rows[first : first + self.most] for first in range(start, len(rows), self.most)]
             with closing(prefetch(batch, pieces, threads=self.threads)) as batches:
                 for piece, made in zip(pieces, batches, strict=True):
-                    outcome = _tried(answer, made)
-                    if isinstance(outcome, _RanOut):
+                    outcome = tried(answer, made)
+                    if isinstance(outcome, RanOut):
                         break
-                    yield BatchOutput(piece, outcome)
+                    yield piece, outcome
                     start += len(piece)
-            if isinstance(outcome, _RanOut):
+            if isinstance(outcome, RanOut):
                 self._halve(len(piece), outcome.problem)
 
     def _halve(self, rows: int, problem: str) -> None:
@@ -101,12 +105,3 @@ class AdaptiveBatchSize:
             )
         self.most = rows // 2
         self.log(f"memory ran out: the model now predicts {self.most} rows at once instead of {rows}")
-
-
-def _tried(answer: Callable[[Batch], Answer], batch: Batch) -> Answer | _RanOut:
-    try:
-        return answer(batch)
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        return _RanOut(str(error))

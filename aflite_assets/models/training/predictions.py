@@ -1,9 +1,10 @@
 """Predictions of a classifier for test rows, computed in batches. The package `analysis` computes scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 from aflite_assets.data.examples import Examples
@@ -28,11 +29,19 @@ class ModelPredictions:
 
 
 @dataclass(frozen=True)
-class _Answers:
-    """`probabilities`: float32, rows x classes. `finite`: bool (rows,), True if all logits of the row are finite."""
+class Evaluation:
+    """The predictions, training dynamics and metrics of one evaluator.
 
-    probabilities: np.ndarray
-    finite: np.ndarray
+    `predictions` maps the name of each test set to its predictions, in the order of the rows. `dynamics` (neural models
+    only) has one row per train row and epoch: row_id int64, epoch int64 from 0, label_probability float32, correct
+    bool. `metrics` has train_accuracy, seconds and rows. For neural models, `metrics` also has train_loss, steps,
+    prediction_seconds and the metrics of early stopping (see `train_classifier`). For other models, `metrics` also has
+    the number `converged` (0 or 1).
+    """
+
+    predictions: Mapping[str, ModelPredictions]
+    dynamics: pa.Table | None
+    metrics: Mapping[str, float]
 
 
 def no_log(_: str) -> None:
@@ -62,8 +71,8 @@ def predict_inputs(
     classifier: NeuralClassifier, inputs: ModelInputs, *, device: DeviceSettings, log: Callable[[str], None] = no_log
 ) -> ModelPredictions:
     """Predict rows that are already in the model's input form, as `predict` does."""
-    answers = _answers(classifier, inputs, device, log)
-    wrong = int((~answers.finite).sum())
+    probabilities, finite = _answers(classifier, inputs, device, log)
+    wrong = int((~finite).sum())
     if wrong:
         remedy = (
             "" if device.precision == "float32" else f" or set `precision` to float32 instead of {device.precision}"
@@ -72,7 +81,7 @@ def predict_inputs(
             f"the model's outputs are not finite numbers for {wrong} of {len(inputs)} rows, probably because the "
             f"training diverged; lower `learning_rate` (now {classifier.settings.learning_rate}){remedy}"
         )
-    return ModelPredictions(answers.probabilities.argmax(axis=1).astype(np.int64), answers.probabilities)
+    return ModelPredictions(probabilities.argmax(axis=1).astype(np.int64), probabilities)
 
 
 def accuracy(
@@ -86,27 +95,27 @@ def accuracy(
     """Return the share of correctly predicted rows, in [0, 1]. `labels` is int64 (rows,). A row without finite logits
     counts as wrong.
     """
-    answers = _answers(classifier, inputs, device, log)
-    return float(np.mean((answers.probabilities.argmax(axis=1) == labels) & answers.finite))
+    probabilities, finite = _answers(classifier, inputs, device, log)
+    return float(np.mean((probabilities.argmax(axis=1) == labels) & finite))
 
 
 def _answers(
     classifier: NeuralClassifier, inputs: ModelInputs, device: DeviceSettings, log: Callable[[str], None]
-) -> _Answers:
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probabilities (float32, rows x classes), and whether all logits of a row are finite (bool, rows)."""
     target = device.resolve()
     classifier.model.to(target).eval()
-    answers = _Answers(np.zeros((len(inputs), classifier.n_classes), np.float32), np.ones(len(inputs), bool))
+    probabilities, finite = np.zeros((len(inputs), classifier.n_classes), np.float32), np.ones(len(inputs), bool)
     threads = reading_threads(images=classifier.reads_images, device=target)
 
-    def answer(batch: dict[str, torch.Tensor]) -> _Answers:
+    def answer(batch: dict[str, torch.Tensor]) -> tuple[np.ndarray, np.ndarray]:
         # Not inference_mode: tensors that a model keeps from it cannot be trained with afterwards.
         with torch.no_grad(), device.autocast():
             logits = classifier.model(**on_device(batch, target)).logits.float()
-            return _Answers(logits.softmax(dim=1).cpu().numpy(), logits.isfinite().all(dim=1).cpu().numpy())
+            return logits.softmax(dim=1).cpu().numpy(), logits.isfinite().all(dim=1).cpu().numpy()
 
     order = np.argsort(inputs.lengths, kind="stable")
     with torch_threads_for(classifier.model, device):
-        for piece in AdaptiveBatchSize(log, INFERENCE_BATCH, threads).ask(order, inputs.batch, answer):
-            answers.probabilities[piece.rows] = piece.answer.probabilities
-            answers.finite[piece.rows] = piece.answer.finite
-    return answers
+        for rows, answered in AdaptiveBatchSize(log, INFERENCE_BATCH, threads).ask(order, inputs.batch, answer):
+            probabilities[rows], finite[rows] = answered
+    return probabilities, finite

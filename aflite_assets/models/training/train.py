@@ -27,7 +27,7 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.global_state import library_seed
-from aflite_assets.models.training.batches import TrainBatches, train_batches
+from aflite_assets.models.training.batches import EpochSampler, TrainBatches, train_batches
 from aflite_assets.models.training.checkpoints import (
     CheckpointStore,
     TrainingState,
@@ -40,7 +40,7 @@ from aflite_assets.models.training.checkpoints import (
 from aflite_assets.models.training.dynamics import DynamicsRecorder, check_divergence
 from aflite_assets.models.training.early_stopping import EarlyStopping, training_rows
 from aflite_assets.models.training.epochs import write_epochs
-from aflite_assets.models.training.out_of_memory import is_out_of_memory, more_parts, release_memory
+from aflite_assets.models.training.out_of_memory import RanOut, more_parts, release_memory, tried
 from aflite_assets.models.training.predictions import accuracy, on_device
 from aflite_assets.specs.models.settings import TrainingSpec
 
@@ -229,8 +229,8 @@ class _Training:
     def run(self) -> int:
         """Train to the end. Return the number of the epoch with the kept weights, counted from 1."""
         try:
-            while (problem := self._attempt()) is not None:
-                self.parts = self._more_parts(problem)
+            while isinstance(outcome := tried(self._train), RanOut):
+                self.parts = self._more_parts(outcome.problem)
             kept = self._keep_best()
             self._check(kept)
         except ModelError:
@@ -239,16 +239,6 @@ class _Training:
             raise
         self.files.delete()
         return kept
-
-    def _attempt(self) -> str | None:
-        """Try to train to the end. Return the error message if memory ran out, otherwise None."""
-        try:
-            self._train()
-        except RuntimeError as error:
-            if not is_out_of_memory(error):
-                raise
-            return str(error)
-        return None
 
     def _train(self) -> None:
         """Train all remaining epochs, starting after the last finished epoch."""
@@ -265,7 +255,7 @@ class _Training:
         self._restore(optimizer, schedule)
 
         items = settings.batch_size // settings.rows_per_item
-        sampler = self.batches.sampler(batch_size=items)
+        sampler = EpochSampler(self.batches, items)
         loader = self.batches.loader(sampler, micro_batch_size=items // self.parts)
         for epoch in range(len(self.recorder.epochs), settings.epochs):
             sampler.epoch = epoch
@@ -402,8 +392,8 @@ class _Training:
     def _check(self, kept: int) -> None:
         settings = self.classifier.settings
         items = settings.batch_size // settings.rows_per_item
-        keys = itertools.islice(self.batches.sampler(batch_size=items), items)
-        first_batch = self.batches.collator.positions([item for _, item in keys])
+        keys = itertools.islice(EpochSampler(self.batches, items), items)
+        first_batch = self.batches.positions([item for _, item in keys])
         check_divergence(
             self.recorder.epochs, first_batch, kept=kept, classes=self.classifier.n_classes, rate=settings.learning_rate
         )

@@ -4,14 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 """Name of a dataset, representation, evaluator or challenge set; it becomes a partition key and a folder."""
@@ -58,6 +51,27 @@ FeatureColumns = Annotated[
 ]
 
 
+LearningRate = Annotated[float, Field(gt=0, lt=10, description="peak learning rate of the linear schedule")]
+
+WordCount = Annotated[
+    int,
+    Field(
+        ge=100,
+        le=10_000_000,
+        description="maximum number of words in the vocabulary, which has the most frequent words",
+    ),
+]
+MostWords = Annotated[
+    int, Field(ge=4, le=4096, description="maximum number of words per text; longer texts are truncated")
+]
+VectorsFile = Annotated[
+    str | None,
+    Field(
+        min_length=1, description="file of word vectors with a word and its numbers on each line (GloVe's text format)"
+    ),
+]
+
+
 class EarlyStoppingSpec(StrictSpec):
     """Settings of early stopping. The weights of the best epoch are kept."""
 
@@ -84,7 +98,7 @@ class TrainingSpec(StrictSpec):
 
     epochs: int = Field(3, ge=1, le=10_000, description="number of passes over the train rows")
     batch_size: int = Field(32, ge=1, description="rows per optimiser step")
-    learning_rate: float = Field(2e-5, gt=0, lt=10, description="peak learning rate of the linear schedule")
+    learning_rate: LearningRate = 2e-5
     weight_decay: float = Field(0.01, ge=0, lt=1)
     warmup_share: float = Field(0.06, ge=0, lt=1, description="share of the steps during which the learning rate rises")
     gradient_accumulation: int = Field(
@@ -160,7 +174,7 @@ class SmallTransformerSpec(TrainingSpec):
     layers: int = Field(2, ge=1, le=24)
     heads: int = Field(4, ge=1, le=64)
     max_length: int = Field(64, ge=4, le=4096, description="maximum number of tokens; longer inputs are truncated")
-    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak learning rate of the linear schedule")
+    learning_rate: LearningRate = 1e-3
     inputs: TextInputs | None = None
 
     @model_validator(mode="after")
@@ -176,11 +190,7 @@ class EsimSpec(TrainingSpec):
     """ESIM (Chen et al. 2017) on pairs of texts: two LSTMs with attention between them, over word vectors."""
 
     kind: Literal["esim"]
-    vectors: str | None = Field(
-        None,
-        min_length=1,
-        description="file of word vectors with a word and its numbers on each line (GloVe's text format)",
-    )
+    vectors: VectorsFile = None
     vector_width: int = Field(300, ge=8, le=4096, description="width of word vectors that are learned from scratch")
     contextual: str | None = Field(
         None,
@@ -190,18 +200,11 @@ class EsimSpec(TrainingSpec):
     )
     revision: str | None = Field(None, description="pinned revision of a hub id")
     train_vectors: bool = Field(True, description="true: vectors from a file are trained further")
-    vocabulary: int = Field(
-        30_000,
-        ge=100,
-        le=10_000_000,
-        description="maximum number of words in the vocabulary, which has the most frequent words",
-    )
+    vocabulary: WordCount = 30_000
     width: int = Field(300, ge=8, le=4096, description="number of hidden units per direction")
     dropout: float = Field(0.5, ge=0, lt=1)
-    max_length: int = Field(
-        64, ge=4, le=4096, description="maximum number of words per text; longer texts are truncated"
-    )
-    learning_rate: float = Field(4e-4, gt=0, lt=10, description="peak learning rate of the linear schedule")
+    max_length: MostWords = 64
+    learning_rate: LearningRate = 4e-4
 
     @model_validator(mode="after")
     def _one_kind_of_vectors(self) -> Self:
@@ -217,11 +220,7 @@ LARGE_BATCH_ROWS = 50_000
 class WordsSpec(TrainingSpec):
     """Common settings of the weak models that read words (Yaghoobzadeh et al. 2021)."""
 
-    vectors: str | None = Field(
-        None,
-        min_length=1,
-        description="file of word vectors with a word and its numbers on each line (GloVe's text format)",
-    )
+    vectors: VectorsFile = None
     vector_width: int = Field(300, ge=8, le=4096, description="width of word vectors if there is no file")
     epochs: int = Field(5, ge=1, le=10_000, description="number of passes over the train rows")
     batch_size: int = Field(
@@ -243,17 +242,10 @@ class SiameseSpec(WordsSpec):
     """Settings that both siamese models share. A siamese model encodes each text separately."""
 
     train_vectors: bool = Field(True, description="true: vectors from a file are trained further")
-    vocabulary: int = Field(
-        30_000,
-        ge=100,
-        le=10_000_000,
-        description="maximum number of words in the vocabulary, which has the most frequent words",
-    )
+    vocabulary: WordCount = 30_000
     hidden: int = Field(200, ge=8, le=4096, description="number of units in the layer before the last layer")
     dropout: float = Field(0.0, ge=0, lt=1)
-    max_length: int = Field(
-        128, ge=4, le=4096, description="maximum number of words per text; longer texts are truncated"
-    )
+    max_length: MostWords = 128
     inputs: TextInputs | None = Field(
         None, description="text columns that the model reads; default: all (with fewer, it is a partial-input model)"
     )
@@ -263,16 +255,9 @@ class WordOverlapSpec(WordsSpec):
     """Logistic regression on seven features of the word overlap between the two texts (Clark et al. 2019)."""
 
     kind: Literal["word_overlap"]
-    vocabulary: int = Field(
-        30_000,
-        ge=100,
-        le=10_000_000,
-        description="maximum number of words in the vocabulary, which has the most frequent words",
-    )
-    max_length: int = Field(
-        128, ge=4, le=4096, description="maximum number of words per text; longer texts are truncated"
-    )
-    learning_rate: float = Field(1e-2, gt=0, lt=10, description="peak learning rate of the linear schedule")
+    vocabulary: WordCount = 30_000
+    max_length: MostWords = 128
+    learning_rate: LearningRate = 1e-2
 
 
 class SiameseBagSpec(SiameseSpec):
@@ -283,7 +268,7 @@ class SiameseBagSpec(SiameseSpec):
     projection: Annotated[int, Field(ge=8, le=4096)] | None = Field(
         512, description="width to which word vectors are projected; null: no projection"
     )
-    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak learning rate of the linear schedule")
+    learning_rate: LearningRate = 1e-3
 
 
 class SiameseLstmSpec(SiameseSpec):
@@ -292,7 +277,7 @@ class SiameseLstmSpec(SiameseSpec):
     kind: Literal["siamese_lstm"]
     width: int = Field(200, ge=8, le=4096, description="number of hidden units per direction")
     layers: int = Field(2, ge=1, le=8)
-    learning_rate: float = Field(5e-4, gt=0, lt=10, description="peak learning rate of the linear schedule")
+    learning_rate: LearningRate = 5e-4
 
 
 class RandAugmentSpec(StrictSpec):
@@ -321,10 +306,7 @@ class ImageModelSpec(TrainingSpec):
         "resized_crop, test images are cropped to the centre; otherwise, the whole image is resized to a square",
     )
     crop_area: float = Field(
-        0.08,
-        gt=0,
-        le=1,
-        description="resized_crop: smallest share of a train image's area in a crop",
+        0.08, gt=0, le=1, description="resized_crop: smallest share of a train image's area in a crop"
     )
     centre_share: float = Field(
         0.875,
@@ -351,7 +333,7 @@ class ImageModelSpec(TrainingSpec):
         description="stochastic depth: probability of skipping the last residual block, lower for earlier blocks "
         "(timm's `drop_path_rate`)",
     )
-    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak learning rate of the linear schedule")
+    learning_rate: LearningRate = 1e-3
 
     @model_validator(mode="after")
     def _operations_have_a_place(self) -> Self:
@@ -400,7 +382,7 @@ class LinearModelSpec(ClassicalSpec):
     kind: Literal["linear"]
     inverse_regularization: float = Field(1.0, gt=0)
     inputs: TextInputs | None = None
-    features: FeatureColumns | None = Field(None)
+    features: FeatureColumns | None = None
 
 
 class RbfSvmSpec(ClassicalSpec):
@@ -410,7 +392,7 @@ class RbfSvmSpec(ClassicalSpec):
     inverse_regularization: float = Field(1.0, gt=0)
     gamma: Annotated[float, Field(gt=0)] | Literal["scale", "auto"] = "scale"
     inputs: TextInputs | None = None
-    features: FeatureColumns | None = Field(None)
+    features: FeatureColumns | None = None
 
 
 class MaxPpmiSpec(ClassicalSpec):

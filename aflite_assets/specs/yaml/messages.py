@@ -136,31 +136,26 @@ def _wish(problem: _Problem) -> str:
     return _wish_of_limit(error["type"], error.get("ctx", {})) or error["msg"]
 
 
+_LIMITS = {
+    "greater_than_equal": "must be at least {ge:g}",
+    "greater_than": "must be more than {gt:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "less_than": "must be less than {lt:g}",
+    "too_short": "must have at least {min_length} {entries}",
+    "too_long": "must have at most {max_length} {entries}",
+    "string_too_short": "must have at least {min_length} {characters}",
+    "string_too_long": "must have at most {max_length} {characters}",
+    "string_unicode": "must be text in UTF-8; remove characters that UTF-8 cannot encode",
+    "int_parsing_size": "must be a whole number below 9223372036854775808",
+}
+
+
 def _wish_of_limit(kind: str, limit: Mapping[str, Any]) -> str | None:
-    match kind:
-        case "greater_than_equal":
-            return f"must be at least {limit['ge']:g}"
-        case "greater_than":
-            return f"must be more than {limit['gt']:g}"
-        case "less_than_equal":
-            return f"must be at most {limit['le']:g}"
-        case "less_than":
-            return f"must be less than {limit['lt']:g}"
-        case "too_short":
-            return f"must have at least {_counted(limit['min_length'], 'entry', 'entries')}"
-        case "too_long":
-            return f"must have at most {_counted(limit['max_length'], 'entry', 'entries')}"
-        case "string_too_short":
-            return f"must have at least {_counted(limit['min_length'], 'character', 'characters')}"
-        case "string_too_long":
-            return f"must have at most {_counted(limit['max_length'], 'character', 'characters')}"
-        case "string_pattern_mismatch":
-            return _PATTERNS.get(limit["pattern"], f"must fit the pattern {limit['pattern']}")
-        case "string_unicode":
-            return "must be text in UTF-8; remove characters that UTF-8 cannot encode"
-        case "int_parsing_size":
-            return "must be a whole number below 9223372036854775808"
-    return None
+    if kind == "string_pattern_mismatch":
+        return _PATTERNS.get(limit["pattern"], f"must fit the pattern {limit['pattern']}")
+    one = 1 in (limit.get("min_length"), limit.get("max_length"))
+    nouns = {"entries": "entry" if one else "entries", "characters": "character" if one else "characters"}
+    return _LIMITS[kind].format(**limit, **nouns) if kind in _LIMITS else None
 
 
 def _key_message(key: object, field: str) -> str:
@@ -170,7 +165,3 @@ def _key_message(key: object, field: str) -> str:
 
 def _about(field: str, message: str) -> str:
     return f"{field}: {message}" if field else message
-
-
-def _counted(number: int, singular: str, plural: str) -> str:
-    return f"{number} {singular if number == 1 else plural}"

@@ -1,12 +1,20 @@
 """Conversion of the paths in a dataset's YAML file to absolute paths, relative to the file's folder."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from aflite_assets.specs.models.studies import with_models
 
-_Change = Callable[[object], object]
+_FILES = {(place, key) for place in ("source", "table") for key in ("splits", "images")} | {("annotations", "files")}
+_MODEL_FILES = ("checkpoint", "contextual", "vectors")
+
+
+def names_a_file(location: tuple[int | str, ...]) -> bool:
+    """Return True if the text at this location of a YAML file is a path, or can be one."""
+    *_, last = location or ("",)
+    return last in _MODEL_FILES or (bool(_FILES & set(pairwise(location))) and last not in ("encoding", "splits"))
 
 
 def absolute_path(name: str, folder: Path) -> Path:
@@ -24,64 +32,26 @@ def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, obj
     splits of a hub source are never paths. Values that cannot be paths are left unchanged, so that validation reports
     them.
     """
+    models = {"representations", "evaluators", "distance_encoder", *with_models()}
+    places = {"source", "annotations", "challenge_sets"} | models
 
-    def owner(value: object) -> object:
-        return _changed(value, {"source": source, "annotations": annotations})
+    def resolved(value: object, location: tuple[int | str, ...]) -> object:
+        if isinstance(value, Mapping):
+            fixed = {"splits"} if value.get("format") == "hub" else set()
+            return {key: inner if key in fixed else resolved(inner, (*location, key)) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [resolved(inner, (*location, number)) for number, inner in enumerate(value)]
+        if not isinstance(value, str) or not names_a_file(location) or not _may_be_a_path(value):
+            return value
+        if location[-1] in _MODEL_FILES and location[0] not in models:
+            return value
+        is_path = location[-1] not in ("checkpoint", "contextual") or _is_local(value, folder)
+        return str(absolute_path(value, folder)) if is_path else value
 
-    def source(value: object) -> object:
-        is_hub = isinstance(value, Mapping) and value.get("format") == "hub"
-        return (
-            value
-            if is_hub
-            else _changed(value, {"splits": lambda splits: _each(splits, path), "images": path, "table": source})
-        )
-
-    def annotations(value: object) -> object:
-        return _changed(value, {"files": path})
-
-    def model(value: object) -> object:
-        return _changed(value, {"vectors": path} | dict.fromkeys(("checkpoint", "contextual"), checkpoint))
-
-    def studied(value: object) -> object:
-        changed = {"model": model}
-        return _changed(value, changed) if isinstance(value, Mapping) and "model" in value else _each(value, named)
-
-    def named(value: object) -> object:
-        return _changed(value, {"model": model})
-
-    def checkpoint(name: object) -> object:
-        return path(name) if _is_local(name, folder) else name
-
-    def path(value: object) -> object:
-        if isinstance(value, str):
-            return str(absolute_path(value, folder)) if _may_be_a_path(value) else value
-        return _each(value, path)
-
-    parts: dict[str, _Change] = {name: lambda value: _each(value, model) for name in ("representations", "evaluators")}
-    parts |= dict.fromkeys(with_models(), studied)
-    parts["distance_encoder"] = model
-    parts |= {"source": source, "annotations": annotations, "challenge_sets": lambda value: _each(value, owner)}
-    return _with_changes(content, parts)
+    return {key: resolved(value, (key,)) if key in places else value for key, value in content.items()}
 
 
-def _changed(value: object, changes: Mapping[str, _Change]) -> object:
-    return _with_changes(value, changes) if isinstance(value, Mapping) else value
-
-
-def _with_changes(content: Mapping[str, object], changes: Mapping[str, _Change]) -> dict[str, object]:
-    """Return the mapping with changed values for some keys. The order of the keys is kept."""
-    return {key: changes[key](inner) if key in changes else inner for key, inner in content.items()}
-
-
-def _each(value: object, change: _Change) -> object:
-    if isinstance(value, Mapping):
-        return {key: change(inner) for key, inner in value.items()}
-    return [change(inner) for inner in value] if isinstance(value, list | tuple) else value
-
-
-def _is_local(name: object, folder: Path) -> bool:
-    if not isinstance(name, str) or not _may_be_a_path(name):
-        return False
+def _is_local(name: str, folder: Path) -> bool:
     try:
         parent = Path(name).parent
         return (

@@ -3,11 +3,11 @@ numbers.
 """
 
 from collections.abc import Mapping
-from itertools import pairwise
 
 from pydantic import BaseModel, SecretStr
 
 from aflite_assets.specs.yaml.annotations import Location, members, typed_values
+from aflite_assets.specs.yaml.paths import names_a_file
 from aflite_assets.specs.yaml.safe_text import BOOLEANS, received_text, shown_field
 
 _LONGEST_PATH = 4096
@@ -74,7 +74,7 @@ def _text_problem(location: Location, value: str, types: list[object]) -> str | 
         return "contains a NUL character, which is not allowed in names; remove it"
     if {int, float} & set(types) and str not in types:
         return _number_problem(_as_number(value), types)
-    if str in types and _names_a_file(location):
+    if str in types and names_a_file(location):
         if not value.strip():
             return "is empty; write a path, or remove the key"
         if len(value) > _LONGEST_PATH:
@@ -88,9 +88,3 @@ def _as_number(text: str) -> float:
         return float(text)
     except ValueError:
         return 0
-
-
-def _names_a_file(location: Location) -> bool:
-    pairs = set(pairwise(location))
-    named = bool(pairs & {("source", "splits"), ("table", "splits"), ("annotations", "files")})
-    return named or location[-1:] in {("checkpoint",), ("contextual",), ("vectors",)}

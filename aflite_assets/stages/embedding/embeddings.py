@@ -98,7 +98,7 @@ def _extract(
     compared: bool,
 ) -> dict[str, object]:
     folder = None if model is None else model.path
-    if context.cluster.spreads and model is not None:
+    if context.cluster.spreads and model is not None and not isinstance(settings, UntrainedSpec):
         job = EncoderJob(settings, model.path, raw, context.device)
         features, probabilities = encode_spread(name, job, rows, part.scratch, context)
     else:

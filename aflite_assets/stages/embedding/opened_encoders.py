@@ -12,7 +12,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.processors import available_cores
 from aflite_assets.scan.surface_features import features_of_rows
 from aflite_assets.specs.models.kinds import EncoderSpec
-from aflite_assets.specs.models.settings import SurfaceEncoderSpec
+from aflite_assets.specs.models.settings import SurfaceEncoderSpec, UntrainedSpec
 
 if TYPE_CHECKING:
     from aflite_assets.models.encoders import EncodedBatch, Encoder
@@ -54,11 +54,15 @@ def open_encoder(
     Raises:
         ModelError: the folder holds no encoder for the labels of `rows`.
     """
-    if isinstance(settings, SurfaceEncoderSpec):
+    if isinstance(settings, UntrainedSpec):
         order = np.argsort(rows.row_ids, kind="stable")
-        features = features_of_rows(rows, inputs=settings.inputs, threads=available_cores())
+        features = (
+            features_of_rows(rows, inputs=settings.inputs, threads=available_cores())
+            if isinstance(settings, SurfaceEncoderSpec)
+            else rows.features
+        )
         return KnownFeatures(rows.row_ids[order], features[order])
     from aflite_assets.models.encoders import load_encoder  # loads torch and transformers
 
-    width = rows.features.shape[1] if rows.modality == "features" else None
-    return load_encoder(settings, folder, rows.label_names, width=width, device=device, log=log)
+    assert folder is not None
+    return load_encoder(settings, folder, rows.label_names, device=device, log=log)

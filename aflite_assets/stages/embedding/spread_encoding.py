@@ -22,7 +22,7 @@ from aflite_assets.errors import StoreError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.processors import threads_per_step
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.models.kinds import NeuralModelSpec
 from aflite_assets.stages.stage import StageContext
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ SHARD_BATCHES = 16
 class EncoderJob:
     """The data that every worker receives: the encoder's settings and folder, the raw rows, and the device."""
 
-    settings: EncoderSpec
+    settings: NeuralModelSpec
     folder: Path
     raw: PublishedResult
     device: DeviceSettings
@@ -55,9 +55,7 @@ class EncoderJob:
 
         def load(log: Log) -> "Encoder":
             if not encoder:
-                encoder.append(
-                    load_encoder(self.settings, self.folder, raw.label_names, width=None, device=self.device, log=log)
-                )
+                encoder.append(load_encoder(self.settings, self.folder, raw.label_names, device=self.device, log=log))
             return encoder[0]
 
         return partial(_encode, raw, load)

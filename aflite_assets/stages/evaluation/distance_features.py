@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from aflite_assets.data.examples import Examples
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy
-from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.models.kinds import EncoderSpec, NeuralModelSpec
 from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.stages.embedding.opened_encoders import open_encoder
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
@@ -60,7 +60,7 @@ def _write(settings: EncoderSpec, raw: Examples, part: Draft, *, seed: int, cont
 
 
 def _trained(
-    settings: EncoderSpec, raw: Examples, folder: Path, *, seed: int, context: StageContext
+    settings: NeuralModelSpec, raw: Examples, folder: Path, *, seed: int, context: StageContext
 ) -> Mapping[str, float]:
     """Train an encoder into `folder`, which is created only after the training has finished."""
     from aflite_assets.models.encoders import train_encoder

@@ -6,7 +6,7 @@ from functools import partial
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.models.kinds import EncoderSpec, NeuralModelSpec
 from aflite_assets.specs.models.settings import Name, UntrainedSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.published import read_warmup_rows
@@ -58,7 +58,7 @@ def run(
 
 def _train(
     name: str,
-    encoder: EncoderSpec,
+    encoder: NeuralModelSpec,
     rows: Examples,
     part: Draft,
     *,

@@ -135,7 +135,7 @@ class PointJob:
         from aflite_assets.models.encoders import score_encoder  # takes seconds, and is rarely needed
 
         raw = examples_of(self.raw)
-        score = score_encoder(
+        predicted, metrics = score_encoder(
             self.settings,
             raw.select(self.train_rows),
             raw.select(self.asked),
@@ -144,7 +144,7 @@ class PointJob:
             scratch=self.scratch,
             log=log,
         )
-        return Answers(score.predicted, score.metrics)
+        return Answers(predicted, metrics)
 
 
 def draw_samples(train: Examples, *, seed: int) -> NestedSamples:

@@ -117,10 +117,7 @@ def test_a_label_can_be_followed_from_the_published_dataset_to_the_source(store:
 def test_lineage_is_in_dagsters_words(store: ResultStore) -> None:
     metadata = column_metadata(store.current("warmup_split", "pairs"), store)
     assert metadata["dagster/column_lineage"] == dg.TableColumnLineage(
-        {
-            "row_id": [dg.TableColumnDep("raw_dataset", "row_id")],
-            "label": [dg.TableColumnDep("raw_dataset", "label")],
-        }
+        {"row_id": [dg.TableColumnDep("raw_dataset", "row_id")], "label": [dg.TableColumnDep("raw_dataset", "label")]}
     )
     described = {each.name: each.description for each in metadata["dagster/column_schema"].columns}
     assert described["row_id"] == "the row's position in the source, before any row is dropped; from raw_dataset.row_id"

@@ -7,13 +7,13 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from aflite_assets.assets import common, data
+from aflite_assets.assets import data
 from aflite_assets.assets.steps import attempts
 from aflite_assets.errors import AfliteError, DataError, MissingDataError, WorkerLostError
 from aflite_assets.results import ResultStore, StoredResult
-from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages.pipeline import run_stage
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.assets.made import few_circles, register
+from tests.assets.made import materialize as run_of
 
 Materialize = Callable[..., dg.ExecuteInProcessResult]
 
@@ -27,22 +27,14 @@ def instance() -> Iterator[dg.DagsterInstance]:
 @pytest.fixture
 def materialize(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> Materialize:
     """`raw_dataset` of circles with fewer rows, under the name of a partition of the definitions."""
-    content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
-    content["source"]["splits"] = {"train": 40, "test": 20}
-    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content)}, {}, {}))
+    register(monkeypatch, few_circles(40, 20))
     monkeypatch.setattr(attempts, "RETRY_DELAYS", (0.01, 0.02))
-    return lambda **tags: dg.materialize(
+    return lambda **tags: run_of(
         [data.raw_dataset],
-        partition_key="circles_1",
+        tracked=False,
         instance=instance,
         tags={name.replace("__", "/"): value for name, value in tags.items()},
         raise_on_error=False,
-        resources={
-            "result_store": ResultStoreResource(),
-            "compute_device": ComputeDevice(device="cpu"),
-            "compute_cluster": ComputeCluster(),
-            "experiment_tracker": ExperimentTracker(enabled=False),
-        },
     )
 
 

@@ -108,24 +108,11 @@ def test_a_run_that_ended_without_outcomes_leaves_none_once_another_has_ended(in
         assert outcomes(instance, name) == {"texts": texts, "features": "SUCCEEDED"}
 
 
-def run_alone(instance: dg.DagsterInstance, partition: str | None) -> dg.ExecuteInProcessResult:
+def test_a_check_run_alone_needs_a_dataset(instance: dg.DagsterInstance) -> None:
     selection = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("table"), "no_empty_texts"))
     jobs = [dg.define_asset_job("only", selection)]
     defs = dg.Definitions(assets=[table, follows], resources={"store": Store(made="here")}, jobs=jobs)
-    tags = {"dagster/partition": partition} if partition else {}
-    return defs.resolve_job_def("only").execute_in_process(instance=instance, tags=tags, raise_on_error=False)
-
-
-def test_a_check_can_be_run_alone(instance: dg.DagsterInstance) -> None:
-    result = run_alone(instance, "texts")
-    assert result.success
-    assert reported(result) == {"no_empty_texts": False}
-    assert not result.get_asset_materialization_events()
-
-
-def test_a_check_run_alone_needs_a_dataset(instance: dg.DagsterInstance) -> None:
-    result = run_alone(instance, None)
-    assert not result.success
+    result = defs.resolve_job_def("only").execute_in_process(instance=instance, raise_on_error=False)
     failure = result.failure_data_for_node("table")
     assert failure is not None
     assert "to run the checks, materialise `table` for the dataset" in str(failure)

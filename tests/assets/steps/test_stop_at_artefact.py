@@ -6,13 +6,12 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from aflite_assets.assets import common, data, warmup
+from aflite_assets.assets import data, warmup
 from aflite_assets.assets.steps import attempts
 from aflite_assets.results import ResultStore, StoredResult
-from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.studies.sample.assets.assets import train_sample
-from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.assets.made import materialize, register
 from tests.planted_reviews import planted_reviews
 
 BEFORE = [data.raw_dataset, train_sample]
@@ -34,20 +33,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def run_of(folder: Path, monkeypatch: pytest.MonkeyPatch, *, share: float) -> dg.ExecuteInProcessResult:
     """A run of the first stages without the scan, under the name of a partition of the definitions."""
     content = planted_reviews(folder, share=share, scan={"stop": "artefact"}, name="circles_1")
-    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content)}, {}, {}))
-    with dg.DagsterInstance.ephemeral() as instance:
-        return dg.materialize(
-            [*BEFORE, warmup.warmup_split, warmup.warmup_models],
-            partition_key="circles_1",
-            instance=instance,
-            raise_on_error=False,
-            resources={
-                "result_store": ResultStoreResource(),
-                "compute_device": ComputeDevice(device="cpu"),
-                "compute_cluster": ComputeCluster(),
-                "experiment_tracker": ExperimentTracker(enabled=False),
-            },
-        )
+    register(monkeypatch, content)
+    return materialize([*BEFORE, warmup.warmup_split, warmup.warmup_models], tracked=False, raise_on_error=False)
 
 
 def test_the_step_fails_once_and_nothing_follows(

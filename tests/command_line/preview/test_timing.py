@@ -128,7 +128,7 @@ def test_a_network_is_timed_with_as_many_steps_as_take_long_enough(
 
 def test_the_width_is_that_of_the_trained_encoder(digits: Examples, speeds: Speeds, tmp_path: Path) -> None:
     train_encoder(NETWORK, sample(digits.in_split("train"), 10), tmp_path, seed=0, device=CPU, log=no_log)
-    trained = load_encoder(NETWORK, tmp_path, digits.label_names, width=None, device=CPU)
+    trained = load_encoder(NETWORK, tmp_path, digits.label_names, device=CPU)
     assert speeds._width(NETWORK) == trained.width > 10
 
 

@@ -17,7 +17,7 @@ from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_stage
-from aflite_assets.studies.forgettables.command_line.preview import plan_weak_models
+from aflite_assets.studies.forgettables.command_line.preview import PART
 
 CPU = DeviceSettings("cpu")
 BAG = {"kind": "siamese_bag", "vector_width": 8, "projection": 8, "hidden": 8, "epochs": 2}
@@ -114,9 +114,9 @@ def test_cut_rows_are_planned_as_many_as_the_smaller_set() -> None:
     known = {"bow": {"forgettable": 0.4}, "own": {"forgettable": 0.1}}
     stages = [{"forgettables": "bow", "as_many_as": "own"}]
     cut = {"kind": "fine_tuned", "start": "net", "stages": stages}
-    planned = plan_weak_models(parse_spec(PAIRS | {"evaluators": {"net": NET, "cut": cut}}), 120, known)
+    planned = PART.draw(parse_spec(PAIRS | {"evaluators": {"net": NET, "cut": cut}}), 120, known)
     assert planned["bow"].set_rows["forgettable_as_many_as_own"] == 12
-    assert "forgettable_as_many_as_own" not in plan_weak_models(SPEC, 120, known)["bow"].set_rows
+    assert "forgettable_as_many_as_own" not in PART.draw(SPEC, 120, known)["bow"].set_rows
 
 
 def test_an_evaluators_own_training_is_not_counted_twice(plan: RunPlan, estimate: CostEstimate) -> None:

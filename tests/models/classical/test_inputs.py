@@ -39,9 +39,7 @@ def test_tfidf_weights_of_words_and_pairs_by_hand(table: Callable[..., Examples]
     np.testing.assert_allclose(matrix[1], [0, 0, 1, 0])
 
 
-def test_columns_have_vocabularies_of_their_own_learnt_from_train_only(
-    table: Callable[..., Examples],
-) -> None:
+def test_columns_have_vocabularies_of_their_own_learnt_from_train_only(table: Callable[..., Examples]) -> None:
     train = table([0, 1], ("a", "b"), text=["dog", "cat"], text_pair=["dog", "cow"])
     test = table([0], ("a", "b"), text=["unknown"], text_pair=["dog"])
     matrix = _dense(fit_inputs(train, [test], inputs=None)(test))

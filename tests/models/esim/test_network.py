@@ -73,11 +73,11 @@ def test_the_representation_is_the_hidden_layer(classes: int) -> None:
     model = _model(classes=classes, width=8).eval()
     assert final_layer_name(model, classes) == "output"
     batch = {"first_words": _padded(_rows(4, 5), 9), "second_words": _padded(_rows(4, 6), 9)}
-    made = represent(model, batch, n_classes=classes)
-    assert made.features.shape == (4, 8)
-    assert float(made.features.detach().abs().max()) <= 1
-    expected = made.features @ model.output.weight.T + model.output.bias
-    torch.testing.assert_close(expected, made.logits)
+    features, logits = represent(model, batch, n_classes=classes)
+    assert features.shape == (4, 8)
+    assert float(features.detach().abs().max()) <= 1
+    expected = features @ model.output.weight.T + model.output.bias
+    torch.testing.assert_close(expected, logits)
 
 
 def test_dropout_is_for_training_alone() -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -13,10 +12,8 @@ from transformers import BertConfig
 from transformers.modeling_outputs import BaseModelOutput
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.synthetic.template_nli import LABELS as NLI_LABELS
-from aflite_assets.data.synthetic.template_nli import template_nli
 from aflite_assets.errors import DataError, ModelError
-from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
+from aflite_assets.models.classifiers import NeuralClassifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
 from aflite_assets.models.esim.contextual_vectors import ContextualVectors, LayerMix
@@ -25,7 +22,7 @@ from aflite_assets.models.evaluators import evaluate
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.specs.models.settings import EsimSpec
-from aflite_assets.specs.sources import TemplateNliSource
+from tests.models.made import ignore, logits, made
 
 LABELS = ("agrees", "contradicts")
 ESIM = EsimSpec(
@@ -41,24 +38,8 @@ ESIM = EsimSpec(
 )
 
 
-def _ignore(_: str) -> None:
-    pass
-
-
 def _changed(**changes: object) -> EsimSpec:
     return ESIM.model_copy(update=changes)
-
-
-def _new(
-    settings: EsimSpec, train: Examples, *, seed: int = 0, log: Callable[[str], None] = _ignore
-) -> NeuralClassifier:
-    with isolated_random_state(seed):
-        return new_classifier(settings, train, log)
-
-
-def _logits(classifier: NeuralClassifier, examples: Examples) -> torch.Tensor:
-    batch = classifier.inputs(examples).batch(range(len(examples)))
-    return classifier.model.eval()(**batch).logits.detach()
 
 
 @pytest.fixture
@@ -94,61 +75,26 @@ def test_it_finds_what_neither_text_says_alone(
 ) -> None:
     settings = _changed(width=32, vector_width=32, epochs=5, batch_size=25, dropout=0.0)
     train, test = shared_word(400), shared_word(100, seed=1)
-    result = evaluate(settings, train, {"test": test}, seed=0, device=cpu, scratch=tmp_path, log=_ignore)
+    result = evaluate(settings, train, {"test": test}, seed=0, device=cpu, scratch=tmp_path, log=ignore)
     assert result.metrics["train_accuracy"] > 0.9
     assert np.mean(result.predictions["test"].predicted == test.labels) > 0.9
-
-
-def test_an_evaluator_trains_on_template_nli(cpu: DeviceSettings, tmp_path: Path) -> None:
-    source = TemplateNliSource(format="template_nli", splits={"train": 150, "test": 60}, planted_share=1.0)
-    splits = {name: _nli_examples(rows) for name, rows in template_nli(source).items()}
-    lines: list[str] = []
-    result = evaluate(
-        ESIM,
-        splits["train"],
-        {"test": splits["test"]},
-        seed=0,
-        device=cpu,
-        scratch=tmp_path,
-        log=lines.append,
-    )
-    assert lines[0].startswith("vocabulary: ")
-    assert result.dynamics is not None
-    assert result.dynamics.num_rows == 4 * 150
-    assert np.mean(result.predictions["test"].predicted == splits["test"].labels) > 0.6
-    probabilities = result.predictions["test"].probabilities
-    assert probabilities is not None
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
-
-
-def _nli_examples(rows: pa.Table) -> Examples:
-    labels = [NLI_LABELS.index(label) for label in rows["label"].to_pylist()]
-    columns = {
-        "row_id": pa.array(range(len(labels)), pa.int64()),
-        "source_id": rows["id"],
-        "split": ["train"] * len(labels),
-        "label": pa.array(labels, pa.int64()),
-        "text": rows["text"],
-        "text_pair": rows["text_pair"],
-    }
-    return Examples(pa.table(columns), NLI_LABELS)
 
 
 def test_an_encoder_is_trained_saved_and_as_wide_as_the_settings_say(
     keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
 ) -> None:
     rest = keyword_pairs(20, seed=1)
-    metrics = train_encoder(ESIM, keyword_pairs(60), tmp_path / "encoder", seed=0, device=cpu, log=_ignore)
+    metrics = train_encoder(ESIM, keyword_pairs(60), tmp_path / "encoder", seed=0, device=cpu, log=ignore)
     assert metrics["train_accuracy"] > 0.9
     files = {path.name for path in (tmp_path / "encoder").iterdir()}
     assert files == {"config.json", "model.safetensors", "vocabulary.json"}
-    encoder = load_encoder(ESIM, tmp_path / "encoder", LABELS, width=None, device=cpu)
+    encoder = load_encoder(ESIM, tmp_path / "encoder", LABELS, device=cpu)
     assert encoder.width == ESIM.width
     batch = encoder.encode(rest)
     assert batch.features.shape == (20, ESIM.width)
     assert batch.probabilities is not None
     assert np.mean(batch.probabilities.argmax(axis=1) == rest.labels) > 0.9
-    again = load_encoder(ESIM, tmp_path / "encoder", LABELS, width=None, device=cpu).encode(rest)
+    again = load_encoder(ESIM, tmp_path / "encoder", LABELS, device=cpu).encode(rest)
     np.testing.assert_array_equal(again.features, batch.features)
     assert encoder.encode(rest.select([])).features.shape == (0, ESIM.width)
 
@@ -159,11 +105,11 @@ def test_a_saved_model_stands_alone_and_computes_the_same(
 ) -> None:
     source = {"learnt": {}, "file": {"vectors": str(vectors_file)}, "contextual": {"contextual": str(bert_folder)}}
     examples = keyword_pairs(12)
-    classifier = _new(_changed(**source[kind]), examples)
+    classifier = made(_changed(**source[kind]), examples)
     classifier.save(tmp_path / "model")
     elsewhere = _changed(**dict.fromkeys(source[kind], "/nowhere"))
     again = saved_classifier(elsewhere, tmp_path / "model", LABELS)
-    assert torch.equal(_logits(again, examples), _logits(classifier, examples))
+    assert torch.equal(logits(again, examples), logits(classifier, examples))
     kept = [name for name in load_file(tmp_path / "model" / "model.safetensors") if name.startswith("vectors.")]
     assert kept == ([] if kind == "contextual" else ["vectors.table.weight"])
 
@@ -172,14 +118,14 @@ def test_a_saved_mix_of_layers_is_loaded_and_one_that_lacks_is_told(
     keyword_pairs: Callable[..., Examples], bert_folder: Path, tmp_path: Path
 ) -> None:
     examples, settings = keyword_pairs(12), _changed(contextual=str(bert_folder))
-    classifier = _new(settings, examples)
+    classifier = made(settings, examples)
     with torch.no_grad():
         classifier.model.mix.weights.copy_(torch.tensor([2.0, -1.0]))
         classifier.model.mix.scale.fill_(0.5)
-    assert not torch.allclose(_logits(classifier, examples), _logits(_new(settings, examples), examples), atol=1e-4)
+    assert not torch.allclose(logits(classifier, examples), logits(made(settings, examples), examples), atol=1e-4)
     classifier.save(tmp_path)
     again = saved_classifier(settings, tmp_path, LABELS)
-    assert torch.equal(_logits(again, examples), _logits(classifier, examples))
+    assert torch.equal(logits(again, examples), logits(classifier, examples))
     stored = load_file(tmp_path / "model.safetensors")
     assert stored["mix.weights"].tolist() == [2.0, -1.0]
     save_file({name: value for name, value in stored.items() if name != "mix.weights"}, tmp_path / "model.safetensors")
@@ -187,22 +133,11 @@ def test_a_saved_mix_of_layers_is_loaded_and_one_that_lacks_is_told(
         saved_classifier(settings, tmp_path, LABELS)
 
 
-@pytest.mark.parametrize("kind", ["learnt", "contextual"])
-def test_the_same_seed_saves_the_same_bits(
-    kind: str, keyword_pairs: Callable[..., Examples], bert_folder: Path, cpu: DeviceSettings, tmp_path: Path
-) -> None:
-    settings = _changed(epochs=1, contextual=str(bert_folder) if kind == "contextual" else None)
-    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        train_encoder(settings, keyword_pairs(20), tmp_path / name, seed=seed, device=cpu, log=_ignore)
-    contents = [(tmp_path / name / "model.safetensors").read_bytes() for name in "abc"]
-    assert contents[0] == contents[1] != contents[2]
-
-
 def test_vectors_of_a_file_are_taken_over_and_the_vocabulary_is_filled(
     keyword_pairs: Callable[..., Examples], vectors_file: Path
 ) -> None:
     lines: list[str] = []
-    classifier = _new(_changed(vectors=str(vectors_file)), keyword_pairs(30), log=lines.append)
+    classifier = made(_changed(vectors=str(vectors_file)), keyword_pairs(30), lines=lines)
     reader, weights = classifier.tokenizer, classifier.model.vectors.table.weight.detach()
     assert weights.shape == (len(reader), 4)
     for word, vector in {"dog": [1, 0, 0, 1], "cat": [0, -1, 1, 0], "zebra": [1, 2, 3, 4]}.items():
@@ -219,7 +154,7 @@ def test_vectors_of_a_file_are_taken_over_and_the_vocabulary_is_filled(
 def test_a_full_vocabulary_takes_no_other_words(table: Callable[..., Examples], vectors_file: Path) -> None:
     words = [f"word{number}" for number in range(150)] + ["dog"]
     train = table([0, 1], LABELS, text=["dog dog", " ".join(words)], text_pair=["dog", "dog"])
-    reader = _new(_changed(vocabulary=100, vectors=str(vectors_file)), train).tokenizer
+    reader = made(_changed(vocabulary=100, vectors=str(vectors_file)), train).tokenizer
     assert len(reader.words) == 100
     assert reader.words[0] == "dog"
     assert "zebra" not in reader.words
@@ -230,7 +165,7 @@ def test_vectors_of_a_file_learn_if_they_may(
     learning: bool, keyword_pairs: Callable[..., Examples], vectors_file: Path, cpu: DeviceSettings, tmp_path: Path
 ) -> None:
     settings = _changed(vectors=str(vectors_file), train_vectors=learning, epochs=1)
-    train_encoder(settings, keyword_pairs(20), tmp_path / "model", seed=0, device=cpu, log=_ignore)
+    train_encoder(settings, keyword_pairs(20), tmp_path / "model", seed=0, device=cpu, log=ignore)
     again = saved_classifier(settings, tmp_path / "model", LABELS)
     dog = again.model.vectors.table.weight[again.tokenizer.number("dog")].tolist()
     assert (dog == [1, 0, 0, 1]) is not learning
@@ -240,7 +175,7 @@ def test_contextual_vectors_learn_nothing_while_the_rest_does(
     keyword_pairs: Callable[..., Examples], bert_folder: Path, cpu: DeviceSettings, tmp_path: Path
 ) -> None:
     settings = _changed(contextual=str(bert_folder), epochs=5)
-    metrics = train_encoder(settings, keyword_pairs(60), tmp_path / "model", seed=0, device=cpu, log=_ignore)
+    metrics = train_encoder(settings, keyword_pairs(60), tmp_path / "model", seed=0, device=cpu, log=ignore)
     assert metrics["train_accuracy"] > 0.9
     again = saved_classifier(settings, tmp_path / "model", LABELS)
     assert isinstance(again.model.vectors, ContextualVectors)
@@ -269,13 +204,13 @@ def test_the_layer_that_tells_the_label_is_found(
     keyword_pairs: Callable[..., Examples], bert_folder: Path, cpu: DeviceSettings, tmp_path: Path
 ) -> None:
     settings, train = _changed(contextual=str(bert_folder), epochs=10, dropout=0.0), keyword_pairs(100)
-    reader = _new(settings, train).tokenizer
+    reader = made(settings, train).tokenizer
     with isolated_random_state(0):
         model = Esim(EsimConfiguration(LABELS, 20, None, 16, 0.0), ContextualVectors(_PlantedLayers()))
         assert isinstance(model.mix, LayerMix)
         before = model.mix.shares().tolist()
         classifier = NeuralClassifier(model, settings, 2, reader)
-        train_classifier(classifier, train, seed=0, device=cpu, scratch=tmp_path, log=_ignore)
+        train_classifier(classifier, train, seed=0, device=cpu, scratch=tmp_path, log=ignore)
     shares = model.mix.shares().detach()
     assert before == [0.25] * 4
     assert int(shares.argmax()) == 2
@@ -288,25 +223,25 @@ def test_empty_and_odd_texts_give_numbers(
     kind: str, keyword_pairs: Callable[..., Examples], table: Callable[..., Examples], bert_folder: Path
 ) -> None:
     settings = ESIM if kind == "learnt" else _changed(contextual=str(bert_folder))
-    classifier = _new(settings, keyword_pairs(6))
+    classifier = made(settings, keyword_pairs(6))
     odd = table([0] * 4, LABELS, text=["", "dog", "\x00", "犬 " * 300], text_pair=["", " ", "[SEP] [PAD]", "👍"])
-    logits = _logits(classifier, odd)
-    assert torch.isfinite(logits).all()
+    together = logits(classifier, odd)
+    assert torch.isfinite(together).all()
     for row in range(4):
-        alone = _logits(classifier, odd.select(odd.row_ids[[row]]))
-        torch.testing.assert_close(alone[0], logits[row], rtol=0, atol=1e-5)
+        alone = logits(classifier, odd.select(odd.row_ids[[row]]))
+        torch.testing.assert_close(alone[0], together[row], rtol=0, atol=1e-5)
 
 
 def test_texts_without_words_are_refused(table: Callable[..., Examples]) -> None:
     with pytest.raises(DataError, match=r"the texts of 2 train rows contain no words, so no vocabulary"):
-        _new(ESIM, table([0, 1], LABELS, text=["", " "], text_pair=["", "\t"]))
+        made(ESIM, table([0, 1], LABELS, text=["", " "], text_pair=["", "\t"]))
 
 
 def test_an_encoder_of_other_labels_or_half_of_one_is_refused(
     keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
     good = tmp_path / "good"
-    _new(ESIM, keyword_pairs(6)).save(good)
+    made(ESIM, keyword_pairs(6)).save(good)
     with pytest.raises(ModelError, match=r"was not trained on the dataset's 3 labels \(x, y, z\)"):
         saved_classifier(ESIM, good, ("x", "y", "z"))
     with pytest.raises(ModelError, match=r"holds no encoder, because the file config.json is missing"):
@@ -322,7 +257,7 @@ def test_an_encoder_of_other_labels_or_half_of_one_is_refused(
         folder = shutil.copytree(good, tmp_path / str(number))
         (folder / file).write_bytes(content)
         with pytest.raises(
-            ModelError, match=r"holds no readable esim model \(.*\); materialise the asset `warmup_models` again"
+            ModelError, match=r"holds no readable esim model \(.*\); materialise the asset that trained the model again"
         ):
             saved_classifier(ESIM, folder, LABELS)
     folder = shutil.copytree(good, tmp_path / "cut")

@@ -1,6 +1,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import timm
@@ -11,8 +12,13 @@ from timm.layers import DropPath
 from aflite_assets.errors import ModelError
 from aflite_assets.models.global_state import isolated_random_state, quiet_libraries
 from aflite_assets.models.image.timm_models import check_image_model, new_image_model, saved_image_model
+from aflite_assets.specs.models.settings import ImageModelSpec
 
 NAMES = ("red", "green")
+
+
+def _new(architecture: str, **settings: Any) -> Any:
+    return new_image_model(ImageModelSpec(kind="timm_image", architecture=architecture, **settings), NAMES)
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +47,7 @@ def test_a_checkpoint_that_is_no_safetensors_file_is_refused(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("architecture", ["test_resnet", "test_vit", "test_vit4"])
 def test_any_image_size_that_fits_is_taken_and_reloaded(tmp_path: Path, architecture: str) -> None:
-    model = new_image_model(architecture, checkpoint=None, image_size=32, label_names=NAMES).eval()
+    model = _new(architecture).eval()
     images = torch.randn(2, 3, 32, 32)
     with quiet_libraries():
         model.save_pretrained(tmp_path)
@@ -53,16 +59,14 @@ def test_any_image_size_that_fits_is_taken_and_reloaded(tmp_path: Path, architec
 
 def test_new_weights_are_timms_own() -> None:
     torch.manual_seed(5)
-    ours = new_image_model("test_resnet", checkpoint=None, image_size=32, label_names=NAMES)
+    ours = _new("test_resnet")
     torch.manual_seed(5)
     expected = timm.create_model("test_resnet", num_classes=2).state_dict()
     assert all(torch.equal(value, expected[key]) for key, value in ours.timm_model.state_dict().items())
 
 
 def test_dropout_and_stochastic_depth_are_timms_and_saved(tmp_path: Path) -> None:
-    model = new_image_model(
-        "test_efficientnet", checkpoint=None, image_size=32, label_names=NAMES, dropout=0.3, drop_path=0.4
-    )
+    model = _new("test_efficientnet", dropout=0.3, drop_path=0.4)
     with quiet_libraries():
         model.save_pretrained(tmp_path)
     blocks = timm.create_model("test_efficientnet", num_classes=2, drop_path_rate=0.4)
@@ -74,7 +78,7 @@ def test_dropout_and_stochastic_depth_are_timms_and_saved(tmp_path: Path) -> Non
     images = torch.randn(4, 3, 32, 32)
     assert not torch.equal(model.train()(images).logits, model(images).logits)
     assert torch.equal(model.eval()(images).logits, model(images).logits)
-    plain = new_image_model("test_efficientnet", checkpoint=None, image_size=32, label_names=NAMES)
+    plain = _new("test_efficientnet")
     assert not any(isinstance(module, DropPath) for module in plain.modules())
     assert plain.config.model_args is None
 
@@ -83,12 +87,12 @@ def test_a_dropout_that_an_architecture_lacks_is_named() -> None:
     with pytest.raises(
         ModelError, match=r"'densenet121', which has no `drop_path_rate`; leave `drop_path` out, or choose"
     ):
-        new_image_model("densenet121", checkpoint=None, image_size=32, label_names=NAMES, drop_path=0.2)
+        _new("densenet121", drop_path=0.2)
 
 
 def test_an_impossible_image_size_is_named() -> None:
     with pytest.raises(ModelError, match=r"'test_vit', which cannot process images of 9 x 9 pixels .*set `image_size`"):
-        new_image_model("test_vit", checkpoint=None, image_size=9, label_names=NAMES)
+        _new("test_vit", image_size=9)
 
 
 @pytest.mark.parametrize("prefix", ["", "timm_model."])
@@ -96,7 +100,7 @@ def test_weights_of_a_file_are_loaded_except_a_head_for_other_labels(tmp_path: P
     stored = timm.create_model("test_resnet", num_classes=7).state_dict()
     path = tmp_path / "weights.safetensors"
     save_file({prefix + key: value for key, value in stored.items()}, path)
-    model = new_image_model("test_resnet", checkpoint=str(path), image_size=32, label_names=NAMES)
+    model = _new("test_resnet", checkpoint=str(path))
     loaded = model.timm_model.state_dict()
     assert loaded["fc.weight"].shape[0] == 2
     assert all(torch.equal(loaded[key], stored[key]) for key in stored if not key.startswith("fc."))
@@ -106,11 +110,11 @@ def test_weights_of_another_architecture_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     save_file(timm.create_model("test_vit", num_classes=2).state_dict(), path)
     with pytest.raises(ModelError, match=r"in which \d+ of \d+ weights of test_resnet .*same architecture"):
-        new_image_model("test_resnet", checkpoint=str(path), image_size=32, label_names=NAMES)
+        _new("test_resnet", checkpoint=str(path))
 
 
 def test_a_saved_model_that_is_cut_short_is_refused(tmp_path: Path) -> None:
-    new_image_model("test_resnet", checkpoint=None, image_size=32, label_names=NAMES).save_pretrained(tmp_path)
+    _new("test_resnet").save_pretrained(tmp_path)
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     with pytest.raises(ModelError, match=r"image encoder \(model.safetensors is truncated or damaged: .*materialise"):
@@ -127,7 +131,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
 def test_kernels_that_a_saved_configuration_names_are_never_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new_image_model("resnet10t", checkpoint=None, image_size=32, label_names=("x", "y")).save_pretrained(tmp_path)
+    _new("resnet10t").save_pretrained(tmp_path)
     loading = "transformers.modeling_utils.lazy_import_flash_attention"
     monkeypatch.setattr(loading, lambda *_, **__: pytest.fail("loaded"))
     path = tmp_path / "config.json"

@@ -6,12 +6,7 @@ import pytest
 import torch
 from PIL import Image
 
-from aflite_assets.models.image.transforms import (
-    ImagePreparation,
-    RandomChanges,
-    flip_and_crop,
-    image_preparation,
-)
+from aflite_assets.models.image.transforms import ImagePreparation, RandomChanges, flip_and_crop, image_preparation
 from aflite_assets.specs.models.settings import ImageModelSpec, RandAugmentSpec
 
 

@@ -113,5 +113,5 @@ def test_the_representation_is_the_hidden_layer(texts: int) -> None:
     batch = {"first_words": _padded(_rows(4, 5), 9), "second_words": _padded(_rows(4, 6), 9)}
     if texts == 1:
         del batch["second_words"]
-    made = represent(model, batch, n_classes=3)
-    assert made.features.shape == (4, 10)
+    features, _ = represent(model, batch, n_classes=3)
+    assert features.shape == (4, 10)

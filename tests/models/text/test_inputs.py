@@ -74,11 +74,7 @@ def test_an_empty_text_still_has_a_token(table: Callable[..., Examples]) -> None
             return {"input_ids": ids, "attention_mask": [[1] * len(row) for row in ids]}
 
     tokens = tokenize(
-        table([0, 0], ("a",), text=["", "two words"]),
-        Wordwise(),
-        inputs=None,
-        max_length=8,
-        arguments=ARGUMENTS,
+        table([0, 0], ("a",), text=["", "two words"]), Wordwise(), inputs=None, max_length=8, arguments=ARGUMENTS
     )
     assert tokens.batch([0, 1])["input_ids"].tolist() == [[9, 9], [3, 5]]
     assert tokens.batch([0, 1])["attention_mask"].tolist() == [[1, 0], [1, 1]]

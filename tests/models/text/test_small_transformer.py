@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError, ModelError
-from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
+from aflite_assets.models.classifiers import saved_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
 from aflite_assets.models.evaluators import evaluate
-from aflite_assets.models.global_state import isolated_random_state
-from aflite_assets.models.preflight import check_model
 from aflite_assets.models.text.small_transformer import SPECIAL_TOKENS, train_word_pieces
 from aflite_assets.specs.models.settings import SmallTransformerSpec
+from tests.models.made import ignore, made
 
 LABELS = ("agrees", "contradicts")
 SMALL = SmallTransformerSpec(
@@ -34,17 +33,8 @@ SMALL = SmallTransformerSpec(
 )
 
 
-def _ignore(_: str) -> None:
-    pass
-
-
 def _changed(**changes: object) -> SmallTransformerSpec:
     return SMALL.model_copy(update=changes)
-
-
-def _new(settings: SmallTransformerSpec, train: Examples, *, seed: int = 0) -> NeuralClassifier:
-    with isolated_random_state(seed):
-        return new_classifier(settings, train, _ignore)
 
 
 def _with_texts(examples: Examples, column: str, texts: list[str]) -> Examples:
@@ -60,7 +50,7 @@ def _texts_full_of_ties() -> list[str]:
 
 
 def test_the_model_is_as_the_settings_say(keyword_pairs: Callable[..., Examples]) -> None:
-    classifier = _new(_changed(layers=3, heads=4), keyword_pairs(30))
+    classifier = made(_changed(layers=3, heads=4), keyword_pairs(30))
     config = classifier.model.config
     assert type(classifier.model).__name__ == "BertForSequenceClassification"
     assert (config.hidden_size, config.num_hidden_layers, config.num_attention_heads) == (16, 3, 4)
@@ -87,14 +77,14 @@ def test_texts_are_lower_cased_and_stripped_of_accents_and_control_characters(
     keyword_pairs: Callable[..., Examples],
 ) -> None:
     examples = _with_texts(keyword_pairs(4), "text", ["Café RÉSUMÉ\x00\x07 naïve!"] * 4)
-    tokenizer = _new(_changed(inputs=("text",), vocabulary=200), examples).tokenizer
+    tokenizer = made(_changed(inputs=("text",), vocabulary=200), examples).tokenizer
     assert tokenizer.tokenize("CAFE resume\x07 Naïve!") == ["cafe", "resume", "naive", "!"]
     assert tokenizer.tokenize("e\u0301") == ["e"]
 
 
 def test_a_special_token_spelt_out_is_read_as_text(keyword_pairs: Callable[..., Examples], tmp_path: Path) -> None:
     examples = _with_texts(keyword_pairs(4), "text", ["dog [SEP] [PAD] cat"] * 4)
-    classifier = _new(_changed(inputs=("text",)), examples)
+    classifier = made(_changed(inputs=("text",)), examples)
     classifier.save(tmp_path)
     for model in (classifier, saved_classifier(SMALL, tmp_path, LABELS)):
         ids = model.tokenizer("dog [SEP] [PAD] cat")["input_ids"]
@@ -142,7 +132,7 @@ def test_few_and_odd_texts_can_be_trained_on(
     unseen = _with_texts(keyword_pairs(len(texts)), "text", [f"unseen {text}" for text in texts])
     settings = _changed(inputs=("text",), epochs=1)
     result = evaluate(
-        settings, examples, {"same": examples, "unseen": unseen}, seed=0, device=cpu, scratch=tmp_path, log=_ignore
+        settings, examples, {"same": examples, "unseen": unseen}, seed=0, device=cpu, scratch=tmp_path, log=ignore
     )
     for predictions in result.predictions.values():
         assert predictions.probabilities is not None
@@ -154,12 +144,12 @@ def test_texts_without_any_word_are_refused(keyword_pairs: Callable[..., Example
     with pytest.raises(
         DataError, match=r"4 train rows \(columns: .*text_pair\) have no words for a vocabulary; choose"
     ):
-        _new(_changed(inputs=("text_pair",)), empty)
+        made(_changed(inputs=("text_pair",)), empty)
 
 
 def test_the_tokenizer_learns_from_the_columns_it_reads_and_no_other(keyword_pairs: Callable[..., Examples]) -> None:
     examples = _with_texts(keyword_pairs(20), "text", ["zzz qqq"] * 20)
-    both, second = (set(_new(_changed(inputs=inputs), examples).tokenizer.vocab) for inputs in (None, ("text_pair",)))
+    both, second = (set(made(_changed(inputs=inputs), examples).tokenizer.vocab) for inputs in (None, ("text_pair",)))
     assert {"zzz", "not"} <= both
     assert "not" in second
     assert not {"z", "##z", "zzz"} & second
@@ -169,14 +159,12 @@ def test_an_encoder_learns_is_saved_and_gives_the_same_features(
     keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
 ) -> None:
     train, rest = keyword_pairs(100), keyword_pairs(30, seed=1)
-    metrics = train_encoder(SMALL, train, tmp_path / "encoder", seed=0, device=cpu, log=_ignore)
+    metrics = train_encoder(SMALL, train, tmp_path / "encoder", seed=0, device=cpu, log=ignore)
     assert metrics["train_accuracy"] > 0.9
     names = {path.name for path in (tmp_path / "encoder").iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= names
     assert not [name for name in names if name.endswith((".bin", ".pkl", ".pt"))]
-    first, second = (
-        load_encoder(SMALL, tmp_path / "encoder", LABELS, width=None, device=cpu).encode(rest) for _ in range(2)
-    )
+    first, second = (load_encoder(SMALL, tmp_path / "encoder", LABELS, device=cpu).encode(rest) for _ in range(2))
     assert first.features.shape == (30, 16)
     np.testing.assert_array_equal(first.features, second.features)
     assert first.probabilities is not None
@@ -187,7 +175,7 @@ def test_a_saved_classifier_computes_what_the_trained_one_did(
     keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
     examples = keyword_pairs(12)
-    classifier = _new(SMALL, examples)
+    classifier = made(SMALL, examples)
     classifier.save(tmp_path)
     again = saved_classifier(SMALL, tmp_path, LABELS)
     batches = [model.inputs(examples).batch(range(12)) for model in (classifier, again)]
@@ -202,7 +190,7 @@ def test_the_same_seed_saves_the_same_bits(
 ) -> None:
     settings = _changed(epochs=1)
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        train_encoder(settings, keyword_pairs(20), tmp_path / name, seed=seed, device=cpu, log=_ignore)
+        train_encoder(settings, keyword_pairs(20), tmp_path / name, seed=seed, device=cpu, log=ignore)
     for file in ("model.safetensors", "tokenizer.json", "config.json"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in "ac"]
@@ -210,60 +198,14 @@ def test_the_same_seed_saves_the_same_bits(
     assert (tmp_path / "a" / "tokenizer.json").read_bytes() == (tmp_path / "c" / "tokenizer.json").read_bytes()
 
 
-def test_an_evaluator_finds_the_keyword_and_only_where_it_may_look(
-    keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
-) -> None:
-    train, test = keyword_pairs(100), keyword_pairs(60, seed=1)
-    accuracies = []
-    for inputs in (None, ("text_pair",), ("text",)):
-        result = evaluate(
-            _changed(inputs=inputs), train, {"test": test}, seed=0, device=cpu, scratch=tmp_path, log=_ignore
-        )
-        assert result.dynamics is not None
-        assert result.dynamics.num_rows == 6 * 100
-        accuracies.append(np.mean(result.predictions["test"].predicted == test.labels))
-    assert accuracies[0] > 0.9
-    assert accuracies[1] > 0.9
-    assert accuracies[2] < 0.75
-
-
-def test_partial_input_ignores_the_other_column(
-    keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
-) -> None:
-    examples = keyword_pairs(6)
-    changed = _with_texts(examples, "text", ["the big red house"] * 6)
-    _new(SMALL, examples).save(tmp_path)
-    for settings, same in ((_changed(inputs=("text_pair",)), True), (SMALL, False)):
-        encoder = load_encoder(settings, tmp_path, LABELS, width=None, device=cpu)
-        first, second = (encoder.encode(table).features for table in (examples, changed))
-        assert np.array_equal(first, second) is same
-
-
 def test_long_texts_are_cut_to_max_length(keyword_pairs: Callable[..., Examples]) -> None:
     long = _with_texts(keyword_pairs(2), "text", ["dog " * 500] * 2)
-    assert _new(_changed(max_length=9), long).inputs(long).lengths.tolist() == [9, 9]
+    assert made(_changed(max_length=9), long).inputs(long).lengths.tolist() == [9, 9]
 
 
-def test_only_texts_are_read(png_images: Callable[..., Examples], keyword_pairs: Callable[..., Examples]) -> None:
-    check_model(SMALL, keyword_pairs(2))
-    with pytest.raises(
-        ModelError, match=r"kind 'small_transformer' needs rows of type text, but the dataset's rows are of type image"
-    ):
-        check_model(SMALL, png_images(2))
-    single = Examples(keyword_pairs(2).table.drop_columns(["text_pair"]), LABELS)
-    with pytest.raises(
-        ModelError, match=r"`inputs` contains text_pair, but the dataset has no such column; choose from text"
-    ):
-        check_model(_changed(inputs=("text_pair",)), single)
-
-
-def test_an_encoder_of_other_labels_or_none_is_refused(
+def test_an_encoder_of_other_labels_is_refused(
     keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
 ) -> None:
-    _new(SMALL, keyword_pairs(6)).save(tmp_path / "two")
+    made(SMALL, keyword_pairs(6)).save(tmp_path / "two")
     with pytest.raises(ModelError, match=r"was not trained on the dataset's 3 labels \(x, y, z\)"):
-        load_encoder(SMALL, tmp_path / "two", ("x", "y", "z"), width=None, device=cpu)
-    with pytest.raises(ModelError, match=r"`folder` is None, but an encoder of kind 'small_transformer'"):
-        load_encoder(SMALL, None, LABELS, width=None, device=cpu)
-    with pytest.raises(ModelError, match=r"holds no encoder, because the file config.json is missing"):
-        load_encoder(SMALL, tmp_path, LABELS, width=None, device=cpu)
+        load_encoder(SMALL, tmp_path / "two", ("x", "y", "z"), device=cpu)

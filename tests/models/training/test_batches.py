@@ -1,5 +1,6 @@
 import pickle
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from aflite_assets.models.classifiers import new_classifier
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training import batches
 from aflite_assets.models.training.batches import (
+    EpochSampler,
     TrainBatches,
     epoch_order,
     loader_workers,
@@ -97,9 +99,8 @@ def _image_batches(examples: Examples, *, seed: int = 0) -> TrainBatches:
 
 
 def _pixels(made: TrainBatches, epoch: int, *, workers: int = 0) -> dict[int, torch.Tensor]:
-    loader = TrainBatches(made.collator, made.lengths, workers, pinned=False)
-    sampler = loader.sampler(batch_size=4)
-    sampler.epoch = epoch
+    loader = replace(made, workers=workers)
+    sampler = EpochSampler(loader, 4, epoch)
     return {
         int(position): pixels
         for batch in loader.loader(sampler, micro_batch_size=4)
@@ -127,11 +128,11 @@ def test_worker_processes_build_the_same_batches(png_images: Callable[..., Examp
     assert all(torch.equal(here[row], there[row]) for row in here)
 
 
-def test_a_pickled_collator_builds_the_same_batches(png_images: Callable[..., Examples]) -> None:
-    collator = _image_batches(png_images(5)).collator
+def test_pickled_rows_build_the_same_batches(png_images: Callable[..., Examples]) -> None:
+    made = _image_batches(png_images(5))
     keys = [(2, 4), (2, 0)]
-    copied = pickle.loads(pickle.dumps(collator))(keys)
-    assert torch.equal(collator(keys)["pixel_values"], copied["pixel_values"])
+    copied = pickle.loads(pickle.dumps(made)).__getitems__(keys)
+    assert torch.equal(made.__getitems__(keys)["pixel_values"], copied["pixel_values"])
     assert copied["labels"].tolist() == [0, 0]
     assert copied["positions"].tolist() == [4, 0]
 

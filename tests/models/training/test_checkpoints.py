@@ -26,33 +26,7 @@ from aflite_assets.models.training.dynamics import EpochDynamics
 from aflite_assets.models.training.early_stopping import EarlyStopping, TrainingRows
 from aflite_assets.models.training.train import FOLDER, TrainingResult, train_classifier
 from aflite_assets.specs.models.settings import EarlyStoppingSpec, ImageModelSpec, TextModelSpec
-
-CPU = DeviceSettings("cpu")
-
-
-class _Killed(Exception):
-    """What stands for the end of a process."""
-
-
-def _train(
-    settings: TextModelSpec | ImageModelSpec,
-    examples: Examples,
-    scratch: Path,
-    *,
-    killed_in: int | None = None,
-    lines: list[str] | None = None,
-    seed: int = 0,
-) -> tuple[NeuralClassifier, TrainingResult]:
-    def log(line: str) -> None:
-        if lines is not None:
-            lines.append(line)
-        if killed_in is not None and line.startswith(f"epoch {killed_in} "):
-            raise _Killed(line)
-
-    with isolated_random_state(seed):
-        classifier = new_classifier(settings, examples, lambda _: None)
-        result = train_classifier(classifier, examples, seed=seed, device=CPU, scratch=scratch, log=log)
-    return classifier, result
+from tests.models.made import CPU, Killed, trained
 
 
 def _check_the_same(one: tuple[NeuralClassifier, TrainingResult], two: tuple[NeuralClassifier, TrainingResult]) -> None:
@@ -75,12 +49,12 @@ def test_a_killed_training_goes_on_with_the_same_bits(
         update={"epochs": 4, "early_stopping": stopping, "gradient_accumulation": parts}
     )
     examples = keyword_pairs(33)
-    whole = _train(settings, examples, tmp_path / "whole")
+    whole = trained(settings, examples, tmp_path / "whole")
     for epoch in (2, 3):
-        with pytest.raises(_Killed):
-            _train(settings, examples, tmp_path / "killed", killed_in=epoch)
+        with pytest.raises(Killed):
+            trained(settings, examples, tmp_path / "killed", killed_in=epoch)
     lines: list[str] = []
-    resumed = _train(settings, examples, tmp_path / "killed", lines=lines)
+    resumed = trained(settings, examples, tmp_path / "killed", lines=lines)
     assert [line.split(":")[0] for line in lines] == ["epoch 3 of 4", "epoch 4 of 4"]
     _check_the_same(whole, resumed)
     assert [path.name for path in (tmp_path / "killed").iterdir()] == ["epochs.json"]
@@ -91,10 +65,10 @@ def test_augmented_images_go_on_with_the_same_bits(
 ) -> None:
     settings = image_settings.model_copy(update={"epochs": 3})
     examples = png_images(20)
-    whole = _train(settings, examples, tmp_path / "whole")
-    with pytest.raises(_Killed):
-        _train(settings, examples, tmp_path / "killed", killed_in=2)
-    _check_the_same(whole, _train(settings, examples, tmp_path / "killed"))
+    whole = trained(settings, examples, tmp_path / "whole")
+    with pytest.raises(Killed):
+        trained(settings, examples, tmp_path / "killed", killed_in=2)
+    _check_the_same(whole, trained(settings, examples, tmp_path / "killed"))
 
 
 def test_the_best_epoch_may_lie_before_the_kill(
@@ -111,11 +85,11 @@ def test_the_best_epoch_may_lie_before_the_kill(
     early = EarlyStoppingSpec(share=0.1, patience=4)
     settings = text_settings.model_copy(update={"early_stopping": early, "epochs": 4})
     examples = keyword_pairs(20)
-    whole = _train(settings, examples, tmp_path / "whole")
-    with pytest.raises(_Killed):
-        _train(settings, examples, tmp_path / "killed", killed_in=4)
+    whole = trained(settings, examples, tmp_path / "whole")
+    with pytest.raises(Killed):
+        trained(settings, examples, tmp_path / "killed", killed_in=4)
     assert [path.name for path in (tmp_path / "killed").rglob("best-*")] == ["best-2.pt"]
-    resumed = _train(settings, examples, tmp_path / "killed")
+    resumed = trained(settings, examples, tmp_path / "killed")
     assert resumed[1].metrics["best_epoch"] == 2
     _check_the_same(whole, resumed)
 
@@ -125,8 +99,8 @@ def test_what_another_training_left_is_ignored(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path, change: str
 ) -> None:
     settings, examples, seed = text_settings.model_copy(update={"epochs": 2}), keyword_pairs(20), 0
-    with pytest.raises(_Killed):
-        _train(settings, examples, tmp_path / "killed", killed_in=2)
+    with pytest.raises(Killed):
+        trained(settings, examples, tmp_path / "killed", killed_in=2)
     assert (tmp_path / "killed" / FOLDER / "state.pt").is_file()
     if change == "settings":
         settings = settings.model_copy(update={"weight_decay": 0.02})
@@ -135,21 +109,21 @@ def test_what_another_training_left_is_ignored(
     else:
         examples = examples.select(examples.row_ids[:-1])
     lines: list[str] = []
-    found = _train(settings, examples, tmp_path / "killed", lines=lines, seed=seed)
+    found = trained(settings, examples, tmp_path / "killed", lines=lines, seed=seed)
     assert lines[0].startswith("epoch 1 of 2")
-    _check_the_same(found, _train(settings, examples, tmp_path / "new", seed=seed))
+    _check_the_same(found, trained(settings, examples, tmp_path / "new", seed=seed))
 
 
 def test_a_file_that_cannot_be_read_is_said_and_left_out(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
     settings, examples = text_settings.model_copy(update={"epochs": 2}), keyword_pairs(20)
-    with pytest.raises(_Killed):
-        _train(settings, examples, tmp_path, killed_in=2)
+    with pytest.raises(Killed):
+        trained(settings, examples, tmp_path, killed_in=2)
     path = tmp_path / FOLDER / "state.pt"
     path.write_bytes(path.read_bytes()[:1000])
     lines: list[str] = []
-    _train(settings, examples, tmp_path, lines=lines)
+    trained(settings, examples, tmp_path, lines=lines)
     assert lines[0].startswith(f"the training starts from the beginning, because {path} cannot be read")
     assert lines[1].startswith("epoch 1 of 2")
 
@@ -208,8 +182,8 @@ def test_one_epoch_keeps_no_state(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
     settings = text_settings.model_copy(update={"epochs": 1})
-    with pytest.raises(_Killed):
-        _train(settings, keyword_pairs(10), tmp_path, killed_in=1)
+    with pytest.raises(Killed):
+        trained(settings, keyword_pairs(10), tmp_path, killed_in=1)
     assert [path.name for path in (tmp_path / FOLDER).iterdir()] == ["fingerprint.json"]
 
 

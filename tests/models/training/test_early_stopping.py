@@ -8,15 +8,14 @@ import torch
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError, ModelError
-from aflite_assets.models.classifiers import NeuralClassifier, new_classifier
+from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training import train as training
 from aflite_assets.models.training.checkpoints import copied_weights
 from aflite_assets.models.training.early_stopping import EarlyStopping, training_rows
 from aflite_assets.models.training.predictions import predict
-from aflite_assets.models.training.train import TrainingResult, train_classifier
 from aflite_assets.specs.models.settings import EarlyStoppingSpec, TextModelSpec
+from tests.models.made import trained
 
 NAMES = ("a", "b")
 
@@ -121,29 +120,6 @@ def test_a_split_without_rows_is_an_error(table: Callable[..., Examples]) -> Non
         training_rows(examples, EarlyStoppingSpec(split="dev"), None, seed=0)
 
 
-def _train(
-    settings: TextModelSpec,
-    examples: Examples,
-    scratch: Path,
-    *,
-    held_back: Examples | None = None,
-    lines: list[str] | None = None,
-) -> tuple[NeuralClassifier, TrainingResult]:
-    said: list[str] = [] if lines is None else lines
-    with isolated_random_state(0):
-        classifier = new_classifier(settings, examples, said.append)
-        result = train_classifier(
-            classifier,
-            examples,
-            seed=0,
-            device=DeviceSettings("cpu"),
-            scratch=scratch,
-            log=said.append,
-            held_back=held_back,
-        )
-    return classifier, result
-
-
 def _stops(settings: TextModelSpec, **fields: object) -> TextModelSpec:
     return settings.model_copy(update={"early_stopping": EarlyStoppingSpec.model_validate(fields)})
 
@@ -166,7 +142,7 @@ def test_the_weights_of_the_best_epoch_are_restored(
     monkeypatch.setattr(training, "_early_stopping", scripted)
     lines: list[str] = []
     examples = keyword_pairs(23)
-    classifier, result = _train(_stops(text_settings, share=0.13), examples, tmp_path, lines=lines)
+    classifier, result = trained(_stops(text_settings, share=0.13), examples, tmp_path, lines=lines)
     assert len(seen) == 4
     for name, weight in classifier.model.state_dict().items():
         assert torch.equal(weight, seen[1][name]), name
@@ -191,7 +167,7 @@ def test_learning_stops_where_the_held_back_rows_say(
     )
     wrong = Examples(flipped, fresh.label_names)
     settings = _stops(text_settings, split="dev", patience=2)
-    classifier, result = _train(settings, examples, tmp_path, held_back=wrong)
+    classifier, result = trained(settings, examples, tmp_path, held_back=wrong)
     assert result.metrics["epochs"] == result.metrics["best_epoch"] + 2 < 6
     assert result.metrics["rows"] == 40
     # What was said of the best epoch is true of the weights that stayed.
@@ -205,7 +181,7 @@ def test_held_back_rows_are_not_trained_on(
 ) -> None:
     examples = keyword_pairs(40)
     settings = _stops(text_settings, share=0.2, patience=9).model_copy(update={"epochs": 2})
-    _, result = _train(settings, examples, tmp_path)
+    _, result = trained(settings, examples, tmp_path)
     held = training_rows(examples, settings.early_stopping, None, seed=0).held_back
     assert held is not None
     assert set(result.dynamics["row_id"].to_pylist()) == set(examples.row_ids) - set(held.row_ids)

@@ -33,28 +33,6 @@ def test_counts_are_those_of_a_loop_over_rows(correct: np.ndarray) -> None:
     assert sum(counted.histogram().values()) == correct.shape[1]
 
 
-@pytest.mark.parametrize(
-    ("row", "events", "never", "first"),
-    [
-        ([1, 1, 1, 1, 1], 0, False, 0),
-        ([0, 0, 0, 0, 0], 0, True, -1),
-        ([1, 0, 1, 0, 1], 2, False, 0),
-        ([0, 1, 0, 1, 0], 2, False, 1),
-        ([0, 0, 0, 0, 1], 0, False, 4),
-        ([1], 0, False, 0),
-        ([0], 0, True, -1),
-    ],
-)
-def test_edges(row: list[int], events: int, never: bool, first: int) -> None:
-    counted = forgetting(np.array(row, dtype=bool)[:, None])
-    assert (counted.events[0], counted.never_learnt[0], counted.first_learnt[0]) == (events, never, first)
-
-
-def test_after_one_epoch_forgettable_is_what_was_wrong() -> None:
-    correct = np.array([[True, False, True, False]])
-    assert forgetting(correct).forgettable.tolist() == [False, True, False, True]
-
-
 def test_the_histogram_has_never_learnt_rows_apart() -> None:
     correct = np.array([[1, 0, 1, 0, 1], [0, 0, 1, 0, 0], [1, 0, 1, 0, 1], [0, 0, 1, 1, 1]], dtype=bool)
     assert forgetting(correct).histogram() == {"0": 2, "1": 1, "2": 1, "never_learnt": 1}

@@ -10,17 +10,13 @@ from transformers import BertForSequenceClassification
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.classifiers import NeuralClassifier, new_classifier
-from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import NeuralEncoder
-from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training import predictions
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize, is_out_of_memory, more_parts
 from aflite_assets.models.training.predictions import predict
-from aflite_assets.models.training.train import TrainingResult, train_classifier
 from aflite_assets.specs.models.settings import TextModelSpec
+from tests.models.made import CPU, made, trained
 
-CPU = DeviceSettings("cpu")
 SmallCard = Callable[..., list[int]]
 
 
@@ -44,15 +40,6 @@ def small_card(monkeypatch: pytest.MonkeyPatch) -> SmallCard:
     return make
 
 
-def _train(
-    settings: TextModelSpec, examples: Examples, scratch: Path, lines: list[str]
-) -> tuple[NeuralClassifier, TrainingResult]:
-    with isolated_random_state(0):
-        classifier = new_classifier(settings, examples, lines.append)
-        result = train_classifier(classifier, examples, seed=0, device=CPU, scratch=scratch, log=lines.append)
-    return classifier, result
-
-
 @pytest.mark.parametrize(
     "error", [None, RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried ...")]
 )
@@ -65,9 +52,9 @@ def test_a_batch_that_does_not_fit_is_computed_in_parts(
 ) -> None:
     settings = text_settings.model_copy(update={"epochs": 2, "batch_size": 8})
     by_hand = settings.model_copy(update={"gradient_accumulation": 4})
-    expected_model, expected = _train(by_hand, keyword_pairs(21), tmp_path, [])
+    expected_model, expected = trained(by_hand, keyword_pairs(21), tmp_path)
     sizes, lines = small_card(2, error), list[str]()
-    found_model, found = _train(settings, keyword_pairs(21), tmp_path, lines)
+    found_model, found = trained(settings, keyword_pairs(21), tmp_path, lines=lines)
     assert sizes[:3] == [8, 4, 2]
     assert lines[:2] == [
         "memory ran out: batches of 8 rows are now computed in 2 parts of 4 "
@@ -86,10 +73,10 @@ def test_the_first_epoch_starts_again_from_the_first_weights(
 ) -> None:
     settings = text_settings.model_copy(update={"epochs": 1})
     by_hand = settings.model_copy(update={"gradient_accumulation": 2})
-    expected_model, expected = _train(by_hand, keyword_pairs(20), tmp_path, [])
+    expected_model, expected = trained(by_hand, keyword_pairs(20), tmp_path)
     # The second step does not fit, when the first has changed the weights.
     sizes = small_card(5, after=1)
-    found_model, found = _train(settings, keyword_pairs(20), tmp_path, [])
+    found_model, found = trained(settings, keyword_pairs(20), tmp_path)
     assert sizes == [10, 10, 5, 5, 5, 5]
     assert found.dynamics.equals(expected.dynamics)
     for name, weight in expected_model.model.state_dict().items():
@@ -100,10 +87,10 @@ def test_a_later_epoch_goes_on_from_the_last_one(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path, small_card: SmallCard
 ) -> None:
     settings = text_settings.model_copy(update={"epochs": 3})
-    _, before = _train(settings, keyword_pairs(20), tmp_path, [])
+    _, before = trained(settings, keyword_pairs(20), tmp_path)
     # Two batches an epoch: the fourth, the second of epoch 2, does not fit.
     sizes, lines = small_card(5, after=3), list[str]()
-    _, found = _train(settings, keyword_pairs(20), tmp_path, lines)
+    _, found = trained(settings, keyword_pairs(20), tmp_path, lines=lines)
     assert sizes == [10, 10, 10, 10] + 8 * [5]
     assert [line[:13] for line in lines] == ["epoch 1 of 3:", "memory ran ou", "epoch 2 of 3:", "epoch 3 of 3:"]
     first = found.dynamics.slice(0, 20)
@@ -120,7 +107,7 @@ def test_a_single_row_that_does_not_fit_is_an_error(
         match=r"memory ran out with `batch_size` 10, .* one row at a time, and `max_length` 24 \(CUDA out of memory"
         r".*\); lower `max_length`, choose a smaller model, or free memory of the device",
     ):
-        _train(text_settings, keyword_pairs(20), tmp_path, [])
+        trained(text_settings, keyword_pairs(20), tmp_path)
     assert sizes == [10, 5, 2, 1]
     assert list(tmp_path.iterdir()) == []
 
@@ -130,15 +117,10 @@ def test_other_errors_are_passed_on(
 ) -> None:
     small_card(0, RuntimeError("shapes do not fit"))
     with pytest.raises(RuntimeError, match="shapes do not fit"):
-        _train(text_settings, keyword_pairs(20), tmp_path, [])
-    classifier = _classifier(text_settings, keyword_pairs(2))
+        trained(text_settings, keyword_pairs(20), tmp_path)
+    classifier = made(text_settings, keyword_pairs(2))
     with pytest.raises(RuntimeError, match="shapes do not fit"):
         predict(classifier, keyword_pairs(20), device=CPU)
-
-
-def _classifier(settings: TextModelSpec, examples: Examples) -> NeuralClassifier:
-    with isolated_random_state(0):
-        return new_classifier(settings, examples, lambda _: None)
 
 
 def test_predictions_take_fewer_rows_at_once(
@@ -149,7 +131,7 @@ def test_predictions_take_fewer_rows_at_once(
 ) -> None:
     monkeypatch.setattr(predictions, "INFERENCE_BATCH", 12)
     examples = keyword_pairs(20)
-    classifier = _classifier(text_settings, examples)
+    classifier = made(text_settings, examples)
     expected = predict(classifier, examples, device=CPU).probabilities
     sizes = small_card(4)
     lines = list[str]()
@@ -164,20 +146,11 @@ def test_predictions_take_fewer_rows_at_once(
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_a_single_row_that_cannot_be_asked_about_is_an_error(
-    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], small_card: SmallCard
-) -> None:
-    classifier = _classifier(text_settings, keyword_pairs(2))
-    small_card(0)
-    with pytest.raises(ModelError, match=r"memory ran out on the prediction of a single row \(CUDA out of"):
-        predict(classifier, keyword_pairs(3), device=CPU)
-
-
 def test_an_encoder_takes_fewer_rows_at_once_from_then_on(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], small_card: SmallCard
 ) -> None:
     examples, lines = keyword_pairs(20), list[str]()
-    classifier = _classifier(text_settings, examples)
+    classifier = made(text_settings, examples)
     expected = NeuralEncoder(classifier, CPU).encode(examples)
     sizes = small_card(6)
     encoder = NeuralEncoder(classifier, CPU, lines.append)
@@ -196,7 +169,7 @@ def test_an_encoder_takes_fewer_rows_at_once_from_then_on(
 def test_a_single_row_that_cannot_be_encoded_is_an_error(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], small_card: SmallCard
 ) -> None:
-    encoder = NeuralEncoder(_classifier(text_settings, keyword_pairs(2)), CPU)
+    encoder = NeuralEncoder(made(text_settings, keyword_pairs(2)), CPU)
     sizes = small_card(0)
     with pytest.raises(ModelError, match=r"memory ran out on the prediction of a single row \(CUDA out of"):
         encoder.encode(keyword_pairs(3))
@@ -214,7 +187,7 @@ def test_what_was_read_ahead_is_read_again_in_smaller_pieces(threads: int) -> No
         return list(rows)
 
     at_once = AdaptiveBatchSize(lambda _: None, 3, threads)
-    found = [piece.answer for piece in at_once.ask(np.arange(8), lambda rows: rows, answer)]
+    found = [answered for _, answered in at_once.ask(np.arange(8), lambda rows: rows, answer)]
     assert found == [[0, 1, 2], [3], [4], [5], [6], [7]]
     assert at_once.most == 1
 

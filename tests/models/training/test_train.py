@@ -1,6 +1,5 @@
 import gc
 import json
-import random
 import shutil
 import weakref
 from collections.abc import Callable, Iterator
@@ -14,40 +13,17 @@ from transformers import set_seed
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError, ModelError
-from aflite_assets.models.classifiers import NeuralClassifier, new_classifier
+from aflite_assets.models.classifiers import new_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training import train as training
 from aflite_assets.models.training.batches import epoch_order
 from aflite_assets.models.training.checkpoints import fingerprint
-from aflite_assets.models.training.dynamics import DynamicsRecorder
 from aflite_assets.models.training.early_stopping import TrainingRows, training_rows
-from aflite_assets.models.training.train import TrainingResult, train_classifier
+from aflite_assets.models.training.train import train_classifier
 from aflite_assets.specs.models.settings import EarlyStoppingSpec, ImageModelSpec, TextModelSpec
 from aflite_assets.specs.registry import BUNDLED, load_spec
-
-
-def _train(
-    settings: TextModelSpec | ImageModelSpec,
-    examples: Examples,
-    scratch: Path,
-    *,
-    seed: int = 0,
-    device: DeviceSettings | None = None,
-    lines: list[str] | None = None,
-) -> tuple[NeuralClassifier, TrainingResult]:
-    said: list[str] = [] if lines is None else lines
-    with isolated_random_state(seed):
-        classifier = new_classifier(settings, examples, said.append)
-        result = train_classifier(
-            classifier,
-            examples,
-            seed=seed,
-            device=device or DeviceSettings("cpu"),
-            scratch=scratch,
-            log=said.append,
-        )
-    return classifier, result
+from tests.models.made import trained
 
 
 def test_a_keyword_is_learnt_and_reported(
@@ -57,7 +33,7 @@ def test_a_keyword_is_learnt_and_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines: list[str] = []
-    _, result = _train(text_settings, keyword_pairs(60), tmp_path, lines=lines)
+    _, result = trained(text_settings, keyword_pairs(60), tmp_path, lines=lines)
     assert result.metrics["train_accuracy"] > 0.9
     assert result.metrics["train_loss"] < 0.3
     assert (result.metrics["rows"], result.metrics["steps"]) == (60, 36)
@@ -73,15 +49,10 @@ def test_dynamics_hold_each_row_once_per_epoch(
 ) -> None:
     settings = text_settings.model_copy(update={"epochs": 3})
     examples = keyword_pairs(23)
-    _, result = _train(settings, examples, tmp_path)
+    _, result = trained(settings, examples, tmp_path)
     dynamics = result.dynamics
     assert dynamics.schema == pa.schema(
-        {
-            "row_id": pa.int64(),
-            "epoch": pa.int64(),
-            "label_probability": pa.float32(),
-            "correct": pa.bool_(),
-        }
+        {"row_id": pa.int64(), "epoch": pa.int64(), "label_probability": pa.float32(), "correct": pa.bool_()}
     )
     np.testing.assert_array_equal(dynamics["row_id"], np.tile(examples.row_ids, 3))
     np.testing.assert_array_equal(dynamics["epoch"], np.repeat([0, 1, 2], 23))
@@ -100,8 +71,8 @@ def test_the_first_epoch_is_seen_before_it_is_learnt(
 ) -> None:
     examples = keyword_pairs(8)
     settings = text_settings.model_copy(update={"epochs": 1, "batch_size": 8})
-    _, result = _train(settings, examples, tmp_path / "a")
-    _, slower = _train(settings.model_copy(update={"learning_rate": 1e-6}), examples, tmp_path / "b")
+    _, result = trained(settings, examples, tmp_path / "a")
+    _, slower = trained(settings.model_copy(update={"learning_rate": 1e-6}), examples, tmp_path / "b")
     assert result.dynamics.equals(slower.dynamics)
 
 
@@ -111,45 +82,28 @@ def test_the_same_seed_gives_the_same_bits(
     examples = keyword_pairs(30)
     settings = text_settings.model_copy(update={"epochs": 2})
     set_seed(1)
-    first, first_result = _train(settings, examples, tmp_path, seed=4)
+    first, first_result = trained(settings, examples, tmp_path, seed=4)
     set_seed(2)
-    second, second_result = _train(settings, examples, tmp_path, seed=4)
-    _, other_result = _train(settings, examples, tmp_path, seed=5)
+    second, second_result = trained(settings, examples, tmp_path, seed=4)
+    _, other_result = trained(settings, examples, tmp_path, seed=5)
     for name, value in first.model.state_dict().items():
         assert torch.equal(value, second.model.state_dict()[name]), name
     assert first_result.dynamics.equals(second_result.dynamics)
     assert not first_result.dynamics.equals(other_result.dynamics)
 
 
-def test_global_generators_are_left_alone(
-    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
-) -> None:
-    set_seed(11)
-    expected = random.random(), np.random.random(), float(torch.rand(1))
-    set_seed(11)
-    _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)
-    assert (random.random(), np.random.random(), float(torch.rand(1))) == expected
-
-
 def test_a_trained_model_keeps_no_keys_and_values(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
-    classifier, _ = _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(4), tmp_path)
+    classifier, _ = trained(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(4), tmp_path)
     assert classifier.model.config.use_cache is False
-
-
-def test_only_the_epochs_are_left_below_scratch(
-    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
-) -> None:
-    _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)
-    assert [path.name for path in tmp_path.rglob("*")] == ["epochs.json"]
 
 
 @pytest.mark.parametrize("rows", [1, 9])
 def test_a_last_batch_of_one_row_passes_batch_normalisation(
     image_settings: ImageModelSpec, png_images: Callable[..., Examples], tmp_path: Path, rows: int
 ) -> None:
-    classifier, result = _train(image_settings, png_images(rows), tmp_path)
+    classifier, result = trained(image_settings, png_images(rows), tmp_path)
     assert np.isfinite(result.dynamics["label_probability"].to_numpy()).all()
     assert all(torch.isfinite(p).all() for p in classifier.model.parameters())
 
@@ -160,7 +114,7 @@ def test_an_efficientnet_b7_takes_a_step_as_its_papers_train_it(
     settings = load_spec(BUNDLED / "imagenet_1k.yaml").evaluators["efficientnet_b7"]
     assert isinstance(settings, ImageModelSpec)
     small = settings.model_copy(update={"image_size": 64, "epochs": 1, "batch_size": 3, "warmup_share": 0.0})
-    classifier, result = _train(small, png_images(3, sizes=[(48, 40), (32, 64), (36, 36)]), tmp_path)
+    classifier, result = trained(small, png_images(3, sizes=[(48, 40), (32, 64), (36, 36)]), tmp_path)
     assert result.metrics["steps"] == 1
     assert np.isfinite(result.metrics["train_loss"])
     assert classifier.model.timm_model.num_features == 2560
@@ -175,8 +129,8 @@ def test_bfloat16_keeps_float32_weights(
 ) -> None:
     settings = text_settings.model_copy(update={"epochs": 1})
     examples = keyword_pairs(20)
-    classifier, half = _train(settings, examples, tmp_path, device=DeviceSettings("cpu", "bfloat16"))
-    _, full = _train(settings, examples, tmp_path)
+    classifier, half = trained(settings, examples, tmp_path, device=DeviceSettings("cpu", "bfloat16"))
+    _, full = trained(settings, examples, tmp_path)
     assert {p.dtype for p in classifier.model.parameters()} == {torch.float32}
     assert not half.dynamics.equals(full.dynamics)
     np.testing.assert_allclose(half.dynamics["label_probability"], full.dynamics["label_probability"], atol=0.05)
@@ -187,8 +141,8 @@ def test_weights_move_as_the_settings_say(
 ) -> None:
     still = text_settings.model_copy(update={"epochs": 1, "learning_rate": 1e-12})
     before = new_classifier(still, keyword_pairs(2), lambda _: None).model.state_dict()
-    after, _ = _train(still, keyword_pairs(10), tmp_path)
-    moved, _ = _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)
+    after, _ = trained(still, keyword_pairs(10), tmp_path)
+    moved, _ = trained(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)
     name = "bert.pooler.dense.weight"
     np.testing.assert_allclose(after.model.state_dict()[name], before[name], atol=1e-9)
     # One step at the peak rate: Adam's first step is the learning rate itself.
@@ -213,8 +167,8 @@ def test_a_batch_in_parts_is_the_same_batch(
     # Two whole batches and one of 3 rows, which 2 and 5 parts share unevenly.
     examples = keyword_pairs(23)
     in_parts = whole.model_copy(update={"gradient_accumulation": parts})
-    at_once, expected = _train(whole, examples, tmp_path)
-    divided, found = _train(in_parts, examples, tmp_path)
+    at_once, expected = trained(whole, examples, tmp_path)
+    divided, found = trained(in_parts, examples, tmp_path)
     assert found.metrics["steps"] == expected.metrics["steps"] == 6
     np.testing.assert_allclose(
         found.dynamics["label_probability"], expected.dynamics["label_probability"], rtol=0, atol=2e-6
@@ -230,8 +184,8 @@ def test_the_ragged_last_batch_is_a_mean_over_its_own_rows(
 ) -> None:
     examples = keyword_pairs(3)
     settings = without_dropout.model_copy(update={"epochs": 1})
-    few, _ = _train(settings.model_copy(update={"batch_size": 3}), examples, tmp_path)
-    many, _ = _train(settings.model_copy(update={"batch_size": 32, "gradient_accumulation": 16}), examples, tmp_path)
+    few, _ = trained(settings.model_copy(update={"batch_size": 3}), examples, tmp_path)
+    many, _ = trained(settings.model_copy(update={"batch_size": 32, "gradient_accumulation": 16}), examples, tmp_path)
     for name, weight in few.model.state_dict().items():
         if not name.endswith("key.bias"):
             np.testing.assert_allclose(many.model.state_dict()[name], weight, atol=2e-5, err_msg=name)
@@ -243,7 +197,7 @@ def test_steps_are_those_of_a_plain_loop(
     changes = {"learning_rate": 5e-3, "weight_decay": 0.3, "warmup_share": 0.5, "label_smoothing": 0.1}
     settings = without_dropout.model_copy(update=changes)
     examples = keyword_pairs(23)
-    trained, _ = _train(settings, examples, tmp_path)
+    done, _ = trained(settings, examples, tmp_path)
     with isolated_random_state(0):
         classifier = new_classifier(settings, examples, lambda _: None)
     model, inputs, labels = classifier.model, classifier.inputs(examples), torch.tensor(examples.labels)
@@ -264,7 +218,7 @@ def test_steps_are_those_of_a_plain_loop(
     assert max(norms) > 1
     for name, weight in model.state_dict().items():
         if not name.endswith("key.bias"):
-            np.testing.assert_allclose(trained.model.state_dict()[name], weight, atol=2e-5, err_msg=name)
+            np.testing.assert_allclose(done.model.state_dict()[name], weight, atol=2e-5, err_msg=name)
 
 
 @pytest.mark.parametrize(
@@ -302,44 +256,12 @@ def test_label_smoothing_holds_probabilities_back_and_not_the_record(
     without_dropout: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
     smoothed = without_dropout.model_copy(update={"epochs": 12, "learning_rate": 5e-3, "label_smoothing": 0.4})
-    _, result = _train(smoothed, keyword_pairs(60), tmp_path)
+    _, result = trained(smoothed, keyword_pairs(60), tmp_path)
     last = result.dynamics["label_probability"].to_numpy()[-60:]
     # Two classes share 0.4, so that a label is left 0.8.
     assert np.median(last) == pytest.approx(0.8, abs=0.03)
     assert result.metrics["train_accuracy"] > 0.9
     assert result.metrics["train_loss"] == pytest.approx(float(-np.log(last).mean()), abs=1e-4)
-
-
-def test_label_smoothing_is_the_same_in_parts(
-    without_dropout: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
-) -> None:
-    whole = without_dropout.model_copy(update={"label_smoothing": 0.2})
-    _, expected = _train(whole, keyword_pairs(23), tmp_path)
-    _, found = _train(whole.model_copy(update={"gradient_accumulation": 5}), keyword_pairs(23), tmp_path)
-    _, sharp = _train(without_dropout, keyword_pairs(23), tmp_path)
-    probabilities = [one.dynamics["label_probability"].to_numpy() for one in (expected, found, sharp)]
-    np.testing.assert_allclose(probabilities[1], probabilities[0], rtol=0, atol=2e-6)
-    assert np.abs(probabilities[2] - probabilities[0]).max() > 1e-4
-
-
-def test_every_epoch_has_an_order_of_its_own(
-    text_settings: TextModelSpec,
-    keyword_pairs: Callable[..., Examples],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    presented: list[int] = []
-    record = DynamicsRecorder.record
-
-    def noted(self: DynamicsRecorder, positions: torch.Tensor, *rest: torch.Tensor) -> None:
-        presented.extend(positions.tolist())
-        record(self, positions, *rest)
-
-    monkeypatch.setattr(DynamicsRecorder, "record", noted)
-    settings = text_settings.model_copy(update={"epochs": 3, "length_bucketing": False})
-    _train(settings, keyword_pairs(23), tmp_path, seed=5)
-    expected = [epoch_order(23, batch_size=10, lengths=None, seed=5, epoch=epoch).tolist() for epoch in range(3)]
-    assert [presented[start : start + 23] for start in (0, 23, 46)] == expected
 
 
 @pytest.fixture
@@ -365,7 +287,7 @@ def test_what_was_trained_needs_no_garbage_collection_to_go(
     settings, rows = (text_settings, keyword_pairs) if kind == "text" else (image_settings, png_images)
     settings = settings.model_copy(update={"epochs": 2, "gradient_accumulation": 2, "early_stopping": stopping})
     before = _optimizers()
-    classifier, result = _train(settings, rows(40), tmp_path)
+    classifier, result = trained(settings, rows(40), tmp_path)
     model = weakref.ref(classifier.model)
     weights = [weakref.ref(weight) for weight in classifier.model.parameters()]
     assert result.metrics["rows"] > 30
@@ -384,27 +306,7 @@ def test_no_rows_is_an_error(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
     with pytest.raises(DataError, match=r"there are no rows to train on; give the dataset more rows"):
-        _train(text_settings, keyword_pairs(4).select([]), tmp_path)
-
-
-def test_a_diverged_training_stops(
-    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
-) -> None:
-    examples = keyword_pairs(10)
-    with isolated_random_state(0):
-        classifier = new_classifier(text_settings, examples, lambda _: None)
-        torch.nn.init.constant_(classifier.model.classifier.bias, float("nan"))
-        with pytest.raises(
-            ModelError, match=r"training diverged: the loss of epoch 1 is nan; lower `learning_rate` \(now 0.005\)"
-        ):
-            train_classifier(
-                classifier,
-                examples,
-                seed=0,
-                device=DeviceSettings("cpu"),
-                scratch=tmp_path,
-                log=lambda _: None,
-            )
+        trained(text_settings, keyword_pairs(4).select([]), tmp_path)
 
 
 @pytest.mark.parametrize("epochs", [1, 3])
@@ -425,18 +327,6 @@ def test_too_high_a_rate_is_no_finished_training(
     assert list(tmp_path.iterdir()) == []
 
 
-def _weighted(
-    settings: TextModelSpec, examples: Examples, scratch: Path, weights: np.ndarray | None
-) -> dict[str, torch.Tensor]:
-    with isolated_random_state(0):
-        classifier = new_classifier(settings, examples, lambda _: None)
-        train_classifier(
-            classifier, examples, seed=0, device=DeviceSettings("cpu"), scratch=scratch, log=lambda _: None,
-            row_weights=weights,
-        )  # fmt: skip
-    return {name: tensor.clone() for name, tensor in classifier.model.state_dict().items()}
-
-
 def test_weights_of_one_change_nothing_and_weights_follow_their_rows_past_those_held_back(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
@@ -444,7 +334,8 @@ def test_weights_of_one_change_nothing_and_weights_follow_their_rows_past_those_
     settings = text_settings.model_copy(update={"epochs": 2, "batch_size": 8})
     weights = np.random.default_rng(0).uniform(0.25, 4, 40).astype(np.float32)
     plain, ones, weighted = (
-        _weighted(settings, examples, tmp_path / "whole", each) for each in (None, np.ones(40, np.float32), weights)
+        trained(settings, examples, tmp_path / "whole", row_weights=each)[0].model.state_dict()
+        for each in (None, np.ones(40, np.float32), weights)
     )
     for name in plain:
         torch.testing.assert_close(ones[name], plain[name], rtol=1e-4, atol=1e-5)

@@ -23,17 +23,9 @@ Place = tuple[int | str, ...]
 EXAMPLES = 200
 VALIDATOR = jsonschema.Draft202012Validator(dataset_schema())
 CHOICES = {
-    "format",
-    "kind",
-    "selection",
-    "classifier",
-    "remove",
-    "evaluation_rows",
-    "augmentation",
-    "collapse",
-    "cues",
+    "format", "kind", "selection", "classifier", "remove", "evaluation_rows", "augmentation", "collapse", "cues",
     "interpolation",
-}
+}  # fmt: skip
 
 EVERYTHING = """
 title: Everything
@@ -110,45 +102,14 @@ coarse = settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_che
 """For what is refused at the first look, whatever it is."""
 FRAGMENTS = st.sampled_from(
     [
-        *(
-            "a: ",
-            "- ",
-            "? ",
-            ": ",
-            "{",
-            "}",
-            "[",
-            "]",
-            ", ",
-            "&a ",
-            "*a",
-            "<<: ",
-            "!!int ",
-            "|\n",
-            ">\n",
-            " ",
-            "  ",
-            "\n",
-        ),
-        *(
-            "'",
-            '"',
-            "#",
-            "---\n",
-            "...\n",
-            "%YAML 1.1\n",
-            "${A}",
-            "${secret:HOME}",
-            "$$",
-            "${HOME:-x}",
-            "\\u0000",
-            "\\ud800",
-        ),
-        *("yes", "1", "1.5", ".nan", "\t", "\ufeff", "\x85", "x", "source: ", "name: tiny\n", "splits: "),
-        "source: {format: csv, splits: {train: a, test: b}}\n",
-        *("representations: {g: {kind: identity}}\n", "evaluators: {l: {kind: linear}}\n"),
+        "a: ", "- ", "? ", ": ", "{", "}", "[", "]", ", ", "&a ", "*a", "<<: ", "!!int ", "|\n", ">\n", " ", "  ", "\n",
+        "'", '"', "#", "---\n",
+        "...\n", "%YAML 1.1\n", "${A}", "${secret:HOME}", "$$", "${HOME:-x}", "\\u0000", "\\ud800",
+        "yes", "1", "1.5", ".nan", "\t", "\ufeff", "\x85", "x", "source: ", "name: tiny\n", "splits: ",
+        "source: {format: csv, splits: {train: a, test: b}}\n", "representations: {g: {kind: identity}}\n",
+        "evaluators: {l: {kind: linear}}\n",
     ]
-)
+)  # fmt: skip
 SCALARS = (
     st.none()
     | st.booleans()

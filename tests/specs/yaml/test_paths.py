@@ -29,8 +29,8 @@ def test_paths_are_taken_from_the_folder_and_the_home(monkeypatch: pytest.Monkey
         ),
         ({"train": ("a.csv",)}, {"train": ["/specs/a.csv"]}),
         (
-            {"train": {"folder": "images", "labels": "l.txt"}},
-            {"train": {"folder": "/specs/images", "labels": "/specs/l.txt"}},
+            {"train": {"folder": "images", "labels": "l.txt", "encoding": "cp1252"}},
+            {"train": {"folder": "/specs/images", "labels": "/specs/l.txt", "encoding": "cp1252"}},
         ),
         (
             {"train": {"features": "x.npy", "labels": "y.npy", "groups": None}},
@@ -117,8 +117,10 @@ def test_missing_checkpoint_beside_others_is_a_folder_and_no_address(tmp_path: P
 
 
 def test_files_of_a_table_in_a_source_are_made_absolute() -> None:
-    source = {"format": "multiple_choice", "table": {"format": "csv", "splits": {"train": "a.csv"}}}
-    assert _source(source)["table"]["splits"] == {"train": "/specs/a.csv"}
+    table = {"format": "csv", "splits": {"train": "a.csv"}, "images": "pictures"}
+    changed = {"format": "csv", "splits": {"train": "/specs/a.csv"}, "images": "/specs/pictures"}
+    assert _source(table) == changed
+    assert _source({"format": "multiple_choice", "table": table})["table"] == changed
 
 
 def test_vectors_of_models_are_made_absolute_wherever_a_model_stands() -> None:

@@ -413,58 +413,27 @@ def test_libyaml_reads_and_refuses_as_pyyaml_does(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("text", "filled"),
     [
-        ("", ""),
-        ("plain $ text, $5 and $x", "plain $ text, $5 and $x"),
-        ("${N}", "400"),
-        ("${DATA}/a/${N}.csv", "/data/a/400.csv"),
-        ("${N}${N}", "400400"),
-        ("${_x9}", "low"),
-        ("${EMPTY}|", "|"),
-        ("${N:-5}", "400"),
-        ("${EMPTY:-5}", "5"),
-        ("${UNSET:-5}", "5"),
-        ("${UNSET:-}", ""),
-        ("${UNSET:-a b: c, $d -:-}", "a b: c, $d -:-"),
-        ("${UNSET:-two\nlines}", "two\nlines"),
-        ("$$", "$"),
-        ("$$${N}", "$400"),
-        ("$${N}", "${N}"),
-        ("$${secret:KEY}", "${secret:KEY}"),
-        ("$$$${N}", "$${N}"),
-        ("$$$$", "$$"),
-        ("${NESTED}", "${N}"),
+        ("", ""), ("plain $ text, $5 and $x", "plain $ text, $5 and $x"), ("${N}", "400"), ("${N}${N}", "400400"),
+        ("${DATA}/a/${N}.csv", "/data/a/400.csv"), ("${_x9}", "low"), ("${EMPTY}|", "|"), ("${N:-5}", "400"),
+        ("${EMPTY:-5}", "5"), ("${UNSET:-5}", "5"), ("${UNSET:-}", ""), ("$$", "$"), ("$$${N}", "$400"),
+        ("${UNSET:-a b: c, $d -:-}", "a b: c, $d -:-"), ("${UNSET:-two\nlines}", "two\nlines"), ("$${N}", "${N}"),
+        ("$${secret:KEY}", "${secret:KEY}"), ("$$$${N}", "$${N}"), ("$$$$", "$$"), ("${NESTED}", "${N}"),
     ],
-)
+)  # fmt: skip
 def test_variables_are_filled_in_once(text: str, filled: str) -> None:
     assert fill_in(text, environment=VARIABLES) == filled
-
-
-def test_secret_is_the_whole_text_and_never_shown() -> None:
-    secret = fill_in("${secret:KEY}", environment=VARIABLES)
-    assert isinstance(secret, SecretStr)
-    assert secret.get_secret_value() == "hf_planted"
-    assert "hf_planted" not in f"{secret} {secret!r}"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "a ${UNSET} b",
-            "the environment variable `UNSET` is not set; set it before starting, or write ${UNSET:-default}",
-        ),
-        (
-            "${secret:UNSET}",
-            "the environment variable `UNSET` is not set or empty; set it to the secret before starting",
-        ),
+        ("a ${UNSET} b", "the environment variable `UNSET` is not set; set it before starting, or write ${UNSET:-def"),
+        ("${secret:UNSET}", "the environment variable `UNSET` is not set or empty; set it to the secret before start"),
         ("${secret:EMPTY}", "the environment variable `EMPTY` is not set or empty"),
         ("x${secret:KEY}", "${secret:...} must be the whole value, with nothing before or after it"),
         ("${secret:KEY}x", "${secret:...} must be the whole value"),
         ("${secret:KEY}${N}", "${secret:...} must be the whole value"),
-        (
-            "${secret:KEY:-x}",
-            "${secret:...} must contain the name of one variable and no default; write ${secret:NAME}",
-        ),
+        ("${secret:KEY:-x}", "${secret:...} must contain the name of one variable and no default; write ${secret:NA"),
         ("${secret:}", "${secret:...} must contain the name of one variable"),
         ("${secret:1A}", "${secret:...} must contain the name of one variable"),
         ("${", "'${' is not a valid variable; write ${NAME}, ${NAME:-default} or ${secret:NAME}, or $${ for a literal"),

@@ -73,9 +73,7 @@ def test_secret_is_in_nothing_that_a_spec_gives_away(path: Path) -> None:
 def test_results_do_not_depend_on_the_secret(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "content_hashes", lambda spec, fields: {})
     with_secret = _load(path, SPEC)
-    without = parse_spec(
-        with_secret.model_dump(exclude_unset=True) | {"name": "tiny"},
-    )
+    without = parse_spec(with_secret.model_dump(exclude_unset=True) | {"name": "tiny"})
     assert isinstance(without.source, HubSource)
     assert without.source.token is None
     for stage in pipeline.STAGES.values():

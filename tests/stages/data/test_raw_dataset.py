@@ -153,7 +153,8 @@ def test_fewer_rows_than_the_file_allows_are_refused_and_publish_nothing(
     enough = parse_spec(feature_files() | {"least_rows": {"train": 120}})
     assert summary(run_stage("raw_dataset", enough, store=store).result)["source_rows"]["train"] == 120
     with pytest.raises(
-        SpecError, match=r"`least_rows` contains 'extra', but `source` has only the splits \['train', 'test'\]"
+        SpecError,
+        match=r"`least_rows` contains 'extra', which is not a split of `source`; name one of \['train', 'test'\]",
     ):
         parse_spec(feature_files() | {"least_rows": {"extra": 1}})
 

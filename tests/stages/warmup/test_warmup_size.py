@@ -26,6 +26,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.training import train
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.shared.published import full_rows, read_learning_curves, read_warmup_rows
@@ -166,9 +167,10 @@ def test_a_point_is_what_the_encoder_of_its_sample_says(
     (curve,) = read_learning_curves(result)
     train = load_examples(store.current("raw_dataset", "templates").path).in_split("train")
     drawn, settings, device = draw_samples(train, seed=0), _spec().representations["small"], DeviceSettings("cpu")
+    assert not isinstance(settings, UntrainedSpec)
     rows = train.select(drawn.samples[1])
     encoders.train_encoder(settings, rows, tmp_path / "encoder", seed=0, device=device, log=lambda line: None)
-    encoder = encoders.load_encoder(settings, tmp_path / "encoder", train.label_names, width=None, device=device)
+    encoder = encoders.load_encoder(settings, tmp_path / "encoder", train.label_names, device=device)
     asked = train.select(drawn.held_back)
     probabilities = encoder.encode(asked).probabilities
     assert probabilities is not None

@@ -21,60 +21,10 @@ ASSUMED_SHARE = 0.2
 1).
 """
 
-
 _OWN_TRAINING = "the first training of {}, which is counted with evaluator_models"
 _ASSUMED = (
     f"assuming that {100 * ASSUMED_SHARE:g} % of `full` are forgettable; after a run, a check uses the real number"
 )
-
-
-def plan_weak_models(
-    spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
-) -> dict[str, PlannedWeakModel]:
-    """Return the planned weak models by name.
-
-    `known`: for each weak model, the sizes of its sets of forgettable rows in an earlier result, as shares of `full`.
-    """
-    planned, recipes = {}, recipes_of(spec.evaluators).values()
-    for name, entry in ForgettablesSettings.of(spec).forgettables.items():
-        shares = dict.fromkeys(("forgettable", "random", "never_learnt", "highest_loss"), ASSUMED_SHARE)
-        shares |= known.get(name, {})
-        shares |= {set_name("highest_loss", share): share for share in entry.highest_loss}
-        for cut in (rows for recipe in recipes for rows in recipe.drawn if rows.weak_model == name):
-            if cut.as_many_as is not None:
-                other = known.get(cut.as_many_as, {}).get("forgettable", ASSUMED_SHARE)
-                shares[cut.set_name] = min(shares["forgettable"], other)
-        set_rows = {each: round(share * full_rows) for each, share in shares.items()}
-        planned[name] = PlannedWeakModel(
-            name,
-            entry.evaluator,
-            entry.settings(spec.evaluators),
-            len(entry.training_seeds(seed=spec.seed, seeds=spec.seeds)),
-            set_rows,
-            set_rows["forgettable"],
-            assumption="" if name in known else _ASSUMED,
-            train_sets=_alone(name, set_rows["forgettable"]) if entry.alone else (),
-        )
-    return planned
-
-
-def known_shares(spec: DatasetSpec, store: ResultStore) -> dict[str, dict[str, float]]:
-    """Return the sizes of each weak model's sets of forgettable rows in the current result, as shares of `full`.
-
-    If the dataset has no current result, the mapping is empty.
-    """
-    if not ForgettablesSettings.of(spec).forgettables:
-        return {}
-    try:
-        models = store.current("forgettable_sets", spec.name).summary.get("models", {})
-    except StoreError:
-        return {}
-    known = {}
-    for name, facts in models.items():
-        taken = facts["taken"] / facts["rows"]
-        known[name] = dict.fromkeys(("forgettable", "random", "highest_loss"), taken)
-        known[name]["never_learnt"] = facts["never_learnt"] / facts["rows"]
-    return known
 
 
 def _alone(name: str, rows: int) -> tuple[PlannedTrainSet, ...]:
@@ -98,12 +48,49 @@ class ForgettablesPreview(StudyPreview):
     def draw(
         self, spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
     ) -> Mapping[str, PlannedWeakModel]:
-        """Return the planned weak models by name."""
-        return plan_weak_models(spec, full_rows, known)
+        """Return the planned weak models by name.
+
+        `known`: for each weak model, the sizes of its sets of rows in an earlier result, as shares of `full`.
+        """
+        planned, recipes = {}, recipes_of(spec.evaluators).values()
+        for name, entry in ForgettablesSettings.of(spec).forgettables.items():
+            shares = dict.fromkeys(("forgettable", "random", "never_learnt", "highest_loss"), ASSUMED_SHARE)
+            shares |= known.get(name, {})
+            shares |= {set_name("highest_loss", share): share for share in entry.highest_loss}
+            for cut in (rows for recipe in recipes for rows in recipe.drawn if rows.weak_model == name):
+                if cut.as_many_as is not None:
+                    other = known.get(cut.as_many_as, {}).get("forgettable", ASSUMED_SHARE)
+                    shares[cut.set_name] = min(shares["forgettable"], other)
+            set_rows = {each: round(share * full_rows) for each, share in shares.items()}
+            planned[name] = PlannedWeakModel(
+                name,
+                entry.evaluator,
+                entry.settings(spec.evaluators),
+                len(entry.training_seeds(seed=spec.seed, seeds=spec.seeds)),
+                set_rows,
+                set_rows["forgettable"],
+                assumption="" if name in known else _ASSUMED,
+                train_sets=_alone(name, set_rows["forgettable"]) if entry.alone else (),
+            )
+        return planned
 
     def known(self, spec: DatasetSpec, store: ResultStore) -> Mapping[str, Mapping[str, float]]:
-        """Return the shares of forgettable rows in the current result."""
-        return known_shares(spec, store)
+        """Return the sizes of each weak model's sets of forgettable rows in the current result, as shares of `full`.
+
+        If the dataset has no current result, the mapping is empty.
+        """
+        if not ForgettablesSettings.of(spec).forgettables:
+            return {}
+        try:
+            models = store.current("forgettable_sets", spec.name).summary.get("models", {})
+        except StoreError:
+            return {}
+        known = {}
+        for name, facts in models.items():
+            taken = facts["taken"] / facts["rows"]
+            known[name] = dict.fromkeys(("forgettable", "random", "highest_loss"), taken)
+            known[name]["never_learnt"] = facts["never_learnt"] / facts["rows"]
+        return known
 
     def trainings(self, spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
         """Yield the trainings of the weak models."""

@@ -2,5 +2,5 @@
 
 PART = {
     "Forgettable": "A train row that a weak model unlearned at least once (right in one epoch, wrong in a later one) "
-    "or never learned.",
+    "or never learned."
 }

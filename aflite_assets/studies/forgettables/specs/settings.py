@@ -9,13 +9,13 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from aflite_assets.specs.core import CoreSpec
+from aflite_assets.specs.core import CoreSpec, check_known
+from aflite_assets.specs.filter import is_papers
 from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec
 from aflite_assets.specs.models.settings import Name, StrictSpec
-from aflite_assets.specs.paper_preset import is_papers
+from aflite_assets.specs.recipes import neural_names
 from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.studies.forgettables.specs.fine_tuning import ForgettableStage
-from aflite_assets.wording import did_you_mean
 
 NEGATION_WORDS = ("not", "no", "doesn't", "don't", "never", "any")
 """Negation words. The paper's Table 3 shows the share of second texts that contain them."""
@@ -155,11 +155,7 @@ class ForgettablesSettings(CoreSpec):
             raise ValueError("`minorities` compares two texts, but `columns.text_pair` is not set; remove `minorities`")
         if self.labels is not None:
             for field in ("positive", "negative"):
-                named = getattr(self.minorities, field)
-                if named not in self.labels:
-                    raise ValueError(
-                        f"`minorities.{field}` is {named!r}, which is not a class; name one of {list(self.labels)}"
-                    )
+                check_known(f"minorities.{field}", getattr(self.minorities, field), self.labels, "a class")
 
 
 def _check_evaluator(
@@ -167,51 +163,29 @@ def _check_evaluator(
 ) -> None:
     named = settings.evaluator
     assert named is not None
-    neural = [name for name, evaluator in evaluators.items() if isinstance(evaluator, NeuralModelSpec)]
-    evaluator = evaluators.get(named)
-    if evaluator is None:
-        raise ValueError(
-            f"`{place}.evaluator` is {named!r}, which is not an evaluator; name a neural evaluator (there are "
-            f"{neural}){did_you_mean(named, neural)}"
-        )
-    if not isinstance(evaluator, NeuralModelSpec):
-        raise ValueError(
-            f"`{place}.evaluator` is {named!r}, but its kind {evaluator.kind!r} has no epochs; name a neural "
-            f"evaluator (there are {neural})"
-        )
-    if evaluator.early_stopping is not None:
+    check_known(f"{place}.evaluator", named, neural_names(evaluators), "a neural evaluator, which has epochs")
+    if getattr(evaluators[named], "early_stopping", None) is not None:
         raise ValueError(
             f"`{place}.evaluator` is {named!r}, which has a variable number of epochs because of `early_stopping`; "
             "name an evaluator without `early_stopping`, or set `model` instead"
         )
-    other = [seed for seed in settings.seeds or () if seed not in seeds]
-    if other:
-        raise ValueError(
-            f"`{place}.seeds` contains {other}, but the evaluator {named!r} is trained with the seeds {list(seeds)} "
-            "only"
-        )
+    check_known(f"{place}.seeds", settings.seeds or (), seeds, f"a seed of the evaluator {named!r}")
 
 
 def _check_stage(place: str, stage: ForgettableStage, highest_loss: Mapping[str, Sequence[float]]) -> None:
     name = stage.forgettables
     if name is None:
         return
-    if name not in highest_loss:
-        raise ValueError(
-            f"`{place}.forgettables` is {name!r}, but the models in `forgettables` are {list(highest_loss)}; add the "
-            f"model to `forgettables`{did_you_mean(name, list(highest_loss))}"
-        )
+    remedy = "add the model to `forgettables`"
+    check_known(f"{place}.forgettables", name, highest_loss, "a model in `forgettables`", remedy)
     if stage.share is not None and stage.share not in highest_loss[name]:
         raise ValueError(
             f"`{place}.share` is {stage.share}, but `forgettables.{name}.highest_loss` is {list(highest_loss[name])}; "
             "add the share to `highest_loss`, or remove `share` to use as many rows as are forgettable"
         )
-    if stage.as_many_as is not None and (stage.as_many_as == name or stage.as_many_as not in highest_loss):
-        others = [one for one in highest_loss if one != name]
-        raise ValueError(
-            f"`{place}.as_many_as` is {stage.as_many_as!r}, but the other models in `forgettables` are {others}; name "
-            f"one of them, or remove `as_many_as`{did_you_mean(stage.as_many_as, others)}"
-        )
+    others = [one for one in highest_loss if one != name]
+    remedy = "remove `as_many_as`"
+    check_known(f"{place}.as_many_as", stage.as_many_as, others, "another model in `forgettables`", remedy)
 
 
 PART = ForgettablesSettings

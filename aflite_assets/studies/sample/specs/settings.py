@@ -8,10 +8,9 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from aflite_assets.specs.core import CoreSpec
-from aflite_assets.specs.filter import FilterSpec
+from aflite_assets.specs.filter import FilterSpec, is_papers
 from aflite_assets.specs.models.kinds import ClassicalModelSpec, OneStageSpec
 from aflite_assets.specs.models.settings import StrictSpec
-from aflite_assets.specs.paper_preset import is_papers
 
 StopRule = Literal["flat", "falls"]
 

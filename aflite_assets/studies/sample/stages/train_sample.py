@@ -33,12 +33,7 @@ from aflite_assets.stages.shared.nested_samples import (
     rows_of,
 )
 from aflite_assets.stages.shared.published import SELECTION_FILE
-from aflite_assets.stages.shared.sizes import (
-    FEWEST_HELD_BACK,
-    MOST_HELD_BACK_SHARE,
-    CurveSizes,
-    sample_misfits,
-)
+from aflite_assets.stages.shared.sizes import FEWEST_HELD_BACK, MOST_HELD_BACK_SHARE, CurveSizes, sample_misfits
 from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
 from aflite_assets.studies.sample.analysis.curve import SampleCurve, sample_points
@@ -49,7 +44,6 @@ _STREAM = 13
 """Number that separates the random draws of this stage from other draws of the same seed."""
 
 _INPUTS = ("features", "text", "text_pair", "image")
-
 
 MOST_HELD_BACK_BY_SAMPLE = 10_000
 """Largest number of held-back rows for `sample`.
@@ -101,10 +95,7 @@ def run(
     curve = _Growth(settings.sample, settings.seed, train, samples, draft, context).curve()
     chosen = samples.samples[curve.rows.index(curve.chosen)]
     held_back = np.isin(samples.spent(chosen), samples.held_back)
-    pq.write_table(
-        pa.table({"row_id": samples.spent(chosen), "held_back": held_back}),
-        draft.path / SELECTION_FILE,
-    )
+    pq.write_table(pa.table({"row_id": samples.spent(chosen), "held_back": held_back}), draft.path / SELECTION_FILE)
     points = sample_points(curve)
     for line in (sample_text(points, curve.stop), *sample_cautions(points)):
         context.progress.log(line)
@@ -313,19 +304,10 @@ def refuse(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
     for finding in blocking_findings(load_examples(raw.path), source=source_facts(raw)):
         if not finding.passed:
             raise DataError(f"`raw_dataset` failed the check `{finding.name}`: {finding.found}; {finding.what_to_do}")
-    refuse_misfits(spec, results)
-
-
-def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Refuse sizes of the warm-up or the filter that do not fit any sample, before a model is trained.
-
-    Raises:
-        DataError: the message names the largest sample and why it is unsuitable.
-    """
     sample = SampleSettings.of(spec).sample
     if sample is None:
         return
-    facts = results["raw_dataset"].summary
+    facts = raw.summary
     samples = sample_sizes(sample, facts["rows"]["train"]).samples
     problems = sample_misfits(spec, samples, facts["rows"], classes=len(facts["label_names"]))
     if len(problems) == len(samples):
@@ -355,7 +337,7 @@ def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResul
         )
 
 
-FLATTENS = {"sample_curve_flattens": "Accuracy rises with the size of the sample and then stops rising."}
+_FLATTENS = "Accuracy rises with the size of the sample and then stops rising."
 
 
 def check_curve(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
@@ -366,8 +348,8 @@ def check_curve(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
     curve = read_sample_curve(result)
     if curve is not None:
         cautions = " ".join(sample_cautions(sample_points(curve)))
-        yield from (CheckOutcome("data", name, asks, not cautions, cautions) for name, asks in FLATTENS.items())
+        yield CheckOutcome("data", "sample_curve_flattens", _FLATTENS, not cautions, cautions)
 
 
-SAMPLE_CHECKS = StageChecks(FLATTENS, check_curve)
+SAMPLE_CHECKS = StageChecks({"sample_curve_flattens": _FLATTENS}, check_curve)
 TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run, refuse, SAMPLE_CHECKS)

@@ -3,12 +3,11 @@
 Each stage is defined in a module of its name. `pipeline` lists the stages in order.
 """
 
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Generic, Literal, Self
-
-from pydantic import BaseModel, ConfigDict
-from typing_extensions import TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.checks import CheckOutcome
@@ -18,7 +17,8 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.core import CoreSpec
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.studies import parts, with_fields
+from aflite_assets.specs.sources import CHOICE_FORMATS
+from aflite_assets.studies import parts
 from aflite_assets.tracking import TrackedRun
 
 if TYPE_CHECKING:
@@ -75,54 +75,49 @@ class StageContext:
     cluster: Cluster = LocalCluster()  # noqa: RUF009 - frozen
 
 
-class StageSettings(BaseModel):
-    """Fields of a dataset's YAML file that one stage reads; the key of the stage's result depends on these fields.
+@cache
+def _view(names: tuple[str, ...]) -> Callable[..., Any]:
+    return namedtuple("StageSettings", names)
 
-    A subclass declares the fields with the same annotations as in `DatasetSpec`.
+
+@dataclass(frozen=True)
+class StageSettings:
+    """Names of the settings of a dataset's YAML file that one stage reads; the key of the stage's result has them.
+
+    `versions`: a function that returns versions of code which only some datasets use, as further fields of the key.
+    `is_disabled`: a function that returns True if the dataset's YAML file does not use the stage, so that the stage's
+    result is empty; the key of an empty result has only the first setting.
     """
 
-    # Values are not validated here. Without a validator, loading the definitions of all stages is faster.
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    names: tuple[str, ...] = ()
+    versions: Callable[[DatasetSpec], Mapping[str, object]] = lambda spec: {}
+    is_disabled: Callable[[DatasetSpec], bool] = lambda spec: False
 
-    @classmethod
-    def of(cls, spec: "DatasetSpec | StageSettings") -> Self:
-        """Take the values from a dataset's YAML file, or from settings with the same fields.
+    def of(self, spec: DatasetSpec) -> DatasetSpec:
+        """Return the values of these settings; other settings of `spec` are not attributes of the returned object.
 
-        Values are not validated again, because the YAML file was validated when it was read.
+        `spec` may also be an object that another stage's settings returned, if it has the settings.
         """
-        values = {name: getattr(spec, name) for name in cls.model_fields}
-        return cls.model_construct(**values)  # type: ignore[return-value]  # pydantic's plugin forgets Self
+        values: DatasetSpec = _view(self.names)(*(getattr(spec, name) for name in self.names))
+        return values
 
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
+    def as_json(self, spec: DatasetSpec) -> dict[str, object]:
         """Return the JSON values for the result's key, in the order of the fields in `DatasetSpec`."""
-        return spec.model_dump(mode="json", include=set(cls.read_of(spec)))
+        return {**spec.model_dump(mode="json", include=set(self.read_of(spec))), **self.versions(spec)}
 
-    @classmethod
-    def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the names of the settings on which the stage's result depends.
-
-        If the dataset's YAML file does not use the stage, a subclass may return fewer names.
-        """
-        return tuple(cls.model_fields)
-
-    @classmethod
-    def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Return True if the dataset's YAML file does not use the stage, so that the stage's result is empty."""
-        return False
+    def read_of(self, spec: DatasetSpec) -> tuple[str, ...]:
+        """Return the names of the settings on which the stage's result depends."""
+        return self.names[:1] if self.is_disabled(spec) else self.names
 
 
-_Settings = TypeVar("_Settings", bound=StageSettings)
+def of_choices(**versions: object) -> Callable[[DatasetSpec], Mapping[str, object]]:
+    """Return a function that returns the given versions for a dataset of multiple choice, and nothing for others."""
+    return lambda spec: versions if spec.source.format in CHOICE_FORMATS else {}
 
 
-def with_study_settings(stage: str) -> Callable[[type[_Settings]], type[_Settings]]:
-    """Return a decorator that adds to a stage's settings the fields that studies declare in `CoreSpec.read_by`."""
-
-    def decorate(settings: type[_Settings]) -> type[_Settings]:
-        names = (name for block in parts("specs.settings", type) for name in _read_by(block).get(stage, ()))
-        return with_fields(settings, {name: DatasetSpec.model_fields[name].annotation for name in names})
-
-    return decorate
+def study_settings(stage: str) -> tuple[str, ...]:
+    """Return the names of the settings that studies add to a stage of the core, by `CoreSpec.read_by`."""
+    return tuple(name for block in parts("specs.settings", type) for name in _read_by(block).get(stage, ()))
 
 
 def _read_by(block: type) -> Mapping[str, tuple[str, ...]]:
@@ -187,18 +182,13 @@ def _refuse_nothing(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -
     """Accept all inputs; most stages use this default."""
 
 
-# The types are covariant, so that the pipeline can hold stages of any settings and inputs, which only `of` creates.
-Settings_co = TypeVar("Settings_co", bound=StageSettings, default=StageSettings, covariant=True)
-Inputs_co = TypeVar("Inputs_co", bound=StageInputs, default=StageInputs, covariant=True)
-
-
 def _find_nothing(*read: object) -> Iterable[CheckOutcome]:
     """Return no outcomes; most stages have no checks."""
     return ()
 
 
 @dataclass(frozen=True)
-class StageChecks(Generic[Settings_co]):
+class StageChecks:
     """Checks of a stage's published result; `stages.checks` runs them once per result.
 
     `asks`: the statement of each check, which is true if the check passes. `blocking`: names of the checks that stop a
@@ -208,14 +198,14 @@ class StageChecks(Generic[Settings_co]):
     """
 
     asks: Mapping[str, str] = field(default_factory=dict)
-    run: Callable[[PublishedResult, Mapping[str, PublishedResult], Settings_co], Iterable[CheckOutcome]] = _find_nothing
+    run: Callable[[PublishedResult, Mapping[str, PublishedResult], DatasetSpec], Iterable[CheckOutcome]] = _find_nothing
     inputs: tuple[str, ...] = ()
-    settings: type[Settings_co] = StageSettings  # type: ignore[assignment]  # the checks read no settings
+    settings: StageSettings = StageSettings()
     blocking: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
-class Stage(Generic[Settings_co, Inputs_co]):
+class Stage:
     """One stage of the pipeline.
 
     `run` fills the draft and returns the numbers that describe the result. `code_version` must be increased if a change
@@ -226,16 +216,16 @@ class Stage(Generic[Settings_co, Inputs_co]):
 
     name: str
     code_version: str
-    settings: type[Settings_co]
-    inputs: type[Inputs_co]
-    run: Callable[[Settings_co, Inputs_co, Draft, StageContext], Mapping[str, object]]
+    settings: StageSettings
+    inputs: type[StageInputs]
+    run: Callable[[Any, Any, Draft, StageContext], Mapping[str, object]]
     refuse: Callable[[DatasetSpec, Mapping[str, PublishedResult]], None] = _refuse_nothing
     checks: StageChecks = StageChecks()
 
     @property
     def reads(self) -> tuple[str, ...]:
         """Fields of a dataset's YAML file that the stage reads."""
-        return tuple(self.settings.model_fields)
+        return self.settings.names
 
     @property
     def input_names(self) -> tuple[str, ...]:

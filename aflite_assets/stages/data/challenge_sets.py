@@ -24,7 +24,6 @@ from aflite_assets.scan.blind.few_questions import few_questions
 from aflite_assets.scan.blind.selection import chosen_questions
 from aflite_assets.specs.core import ChallengeSpec
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models.settings import Name
 from aflite_assets.specs.sources import CHOICE_FORMATS, as_tuple
 from aflite_assets.stages.data.fine_tune_rows import (
     build_fine_tune,
@@ -48,19 +47,9 @@ MOST_CATEGORIES = 200
 """Largest number of categories of a challenge set, because reports show results separately per category."""
 
 
-class ChallengeSetsSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `challenge_sets` reads."""
-
-    challenge_sets: dict[Name, ChallengeSpec]
-    undecodable_images: float
-    seed: int
-
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key; for multiple choice, the key includes `LINKS_VERSION`."""
-        linked = any(one.source.format in CHOICE_FORMATS for one in spec.challenge_sets.values())
-        of_questions: dict[str, object] = {"links": LINKS_VERSION} if linked else {}
-        return super().as_json(spec) | of_questions
+def _versions(spec: DatasetSpec) -> dict[str, object]:
+    linked = any(one.source.format in CHOICE_FORMATS for one in spec.challenge_sets.values())
+    return {"links": LINKS_VERSION} if linked else {}
 
 
 @dataclass(frozen=True)
@@ -70,9 +59,7 @@ class ChallengeSetsInputs(StageInputs):
     raw_dataset: PublishedResult
 
 
-def run(
-    settings: ChallengeSetsSettings, inputs: ChallengeSetsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: ChallengeSetsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Load each challenge set, with its category columns and its own labels, into a folder named after the set.
 
     If the files of a set with `required: false` are missing, the set is skipped and the reason is recorded. The next
@@ -124,7 +111,7 @@ def run(
 
 
 def _save_fine_tune(
-    settings: ChallengeSetsSettings,
+    settings: DatasetSpec,
     name: str,
     challenge: ChallengeSpec,
     built: RawTable,
@@ -341,4 +328,11 @@ def check_available(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
 
 
 CHALLENGE_CHECKS = StageChecks(AVAILABLE, check_available)
-CHALLENGE_SETS = Stage("challenge_sets", "5", ChallengeSetsSettings, ChallengeSetsInputs, run, checks=CHALLENGE_CHECKS)
+CHALLENGE_SETS = Stage(
+    "challenge_sets",
+    "5",
+    StageSettings(("challenge_sets", "undecodable_images", "seed"), _versions),
+    ChallengeSetsInputs,
+    run,
+    checks=CHALLENGE_CHECKS,
+)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Literal
 
 import pyarrow as pa
 
@@ -21,14 +20,10 @@ from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, data_f
 from aflite_assets.errors import DataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.core import AnnotationsSpec, ClassNames, ClassValues, LabelValue
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.filter import Count
-from aflite_assets.specs.models.settings import RowCount, SplitName
-from aflite_assets.specs.sources import CHOICE_FORMATS, SourceSpec
+from aflite_assets.specs.sources import SourceSpec
 from aflite_assets.stages.shared.source_places import source_facts
-from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings, of_choices
 from aflite_assets.wording import counted, quoted_list
 
 
@@ -47,31 +42,7 @@ class LoadedTable(RawTable):
     how_read: str = ""
 
 
-class RawDatasetSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `raw_dataset` reads."""
-
-    source: SourceSpec
-    columns: ColumnsSpec
-    annotations: AnnotationsSpec | None
-    labels: ClassNames | ClassValues | None
-    unlabelled: tuple[LabelValue, ...]
-    undecodable_images: float
-    holdout: dict[SplitName, Count]
-    limit: dict[SplitName, RowCount] | None
-    least_rows: dict[SplitName, RowCount]
-    drop_duplicates: bool
-    between_splits: Literal["keep", "drop"]
-    standardise: bool
-    seed: int
-
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key; for multiple choice, the key includes `LINKS_VERSION`."""
-        of_questions: dict[str, object] = {"links": LINKS_VERSION} if spec.source.format in CHOICE_FORMATS else {}
-        return super().as_json(spec) | of_questions
-
-
-def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Read the source, check it against the spec and publish the rows as Parquet shards."""
     source = at_content(settings.source, draft.key.fields["contents"]["source"])
     raw = read_raw(settings, source=source, log=context.progress.log)
@@ -101,7 +72,7 @@ def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context
     return summary
 
 
-def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[str, object]:
+def _what_was_changed(settings: DatasetSpec, raw: LoadedTable) -> dict[str, object]:
     """Return counts of the rows that settings changed; settings with default values are left out.
 
     With default settings, the dict is empty, so the data version of earlier results stays the same.
@@ -166,7 +137,7 @@ def _check_least_rows(least_rows: Mapping[str, int], tables: Mapping[str, pa.Tab
 
 
 def read_raw(
-    settings: RawDatasetSettings,
+    settings: DatasetSpec,
     *,
     source: SourceSpec | None = None,
     first_rows: int | None = None,
@@ -254,4 +225,28 @@ ROW_CHECKS = StageChecks(
     check_rows,
     blocking=frozenset(one.name for one in DATA_CHECKS if one.blocking),
 )
-RAW_DATASET = Stage("raw_dataset", "3", RawDatasetSettings, StageInputs, run, checks=ROW_CHECKS)
+RAW_DATASET = Stage(
+    "raw_dataset",
+    "3",
+    StageSettings(
+        (
+            "source",
+            "columns",
+            "annotations",
+            "labels",
+            "unlabelled",
+            "undecodable_images",
+            "holdout",
+            "limit",
+            "least_rows",
+            "drop_duplicates",
+            "between_splits",
+            "standardise",
+            "seed",
+        ),
+        of_choices(links=LINKS_VERSION),
+    ),
+    StageInputs,
+    run,
+    checks=ROW_CHECKS,
+)

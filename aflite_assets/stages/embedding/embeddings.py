@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +20,9 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, reserve, write_json
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import EncoderSpec
-from aflite_assets.specs.models.settings import Name, UntrainedSpec
+from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.stages.embedding.opened_encoders import open_encoder
 from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS, EncoderJob, encode_spread, own_probability
 from aflite_assets.stages.shared.published import read_selection, read_warmup_rows, selected_rows, without_rows
@@ -38,13 +39,6 @@ if TYPE_CHECKING:
     from aflite_assets.models.encoders import Encoder
 
 
-class EmbeddingsSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `embeddings` reads."""
-
-    representations: dict[Name, EncoderSpec]
-    answers: Literal["alone", "compared"]
-
-
 @dataclass(frozen=True)
 class EmbeddingsInputs(StageInputs):
     """Results of other stages that the stage `embeddings` reads."""
@@ -55,9 +49,7 @@ class EmbeddingsInputs(StageInputs):
     warmup_models: PublishedResult
 
 
-def run(
-    settings: EmbeddingsSettings, inputs: EmbeddingsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: EmbeddingsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute each representation's features for the rows of all splits, except for warm-up rows.
 
     If the train rows were sampled, only the sampled train rows are encoded.
@@ -157,4 +149,4 @@ def _mapped(path: Path, shape: tuple[int, ...], *, begun: bool) -> np.memmap:
         ) from error
 
 
-EMBEDDINGS = Stage("embeddings", "3", EmbeddingsSettings, EmbeddingsInputs, run)
+EMBEDDINGS = Stage("embeddings", "3", StageSettings(("representations", "answers")), EmbeddingsInputs, run)

@@ -14,8 +14,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.core import PlantedValues
-from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.sources import as_tuple
 from aflite_assets.stages.data.cue_scan import grouped_with_copies
 from aflite_assets.stages.evaluation.distance_features import distance_features
@@ -47,14 +46,6 @@ _OVERALL = "all-representations"
 """File name prefix of tables about all representations; no representation's name contains a hyphen."""
 
 
-class BiasEvidenceSettings(StageSettings):
-    """Settings of a dataset's YAML file that `bias_evidence` uses."""
-
-    distance_encoder: EncoderSpec | None
-    planted: dict[str, PlantedValues]
-    seed: int
-
-
 @dataclass(frozen=True)
 class BiasEvidenceInputs(StageInputs):
     """Results of other stages that `bias_evidence` uses."""
@@ -65,9 +56,7 @@ class BiasEvidenceInputs(StageInputs):
     filtered_sets: PublishedResult
 
 
-def run(
-    settings: BiasEvidenceSettings, inputs: BiasEvidenceInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: BiasEvidenceInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute and publish every table that applies to the dataset, per representation and over all representations.
 
     The similarities of pairs of rows and the nearest kept row of each removed row are written to separate files. The
@@ -103,7 +92,7 @@ class _Work:
     `everything`: features from a model trained on all train rows, or None if the settings do not request them.
     """
 
-    settings: BiasEvidenceSettings
+    settings: DatasetSpec
     inputs: BiasEvidenceInputs
     raw: Examples
     everything: PublishedResult | None
@@ -115,7 +104,7 @@ class _Work:
 
 
 def _everything(
-    settings: BiasEvidenceSettings, inputs: BiasEvidenceInputs, raw: Examples, draft: Draft, context: StageContext
+    settings: DatasetSpec, inputs: BiasEvidenceInputs, raw: Examples, draft: Draft, context: StageContext
 ) -> PublishedResult | None:
     if settings.distance_encoder is None:
         return None
@@ -228,4 +217,6 @@ def _named_classes(table: pa.Table) -> pa.Table:
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 
 
-BIAS_EVIDENCE = Stage("bias_evidence", "15", BiasEvidenceSettings, BiasEvidenceInputs, run)
+BIAS_EVIDENCE = Stage(
+    "bias_evidence", "15", StageSettings(("distance_encoder", "planted", "seed")), BiasEvidenceInputs, run
+)

@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import ClusterError
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.core import Seed
-from aflite_assets.specs.models.kinds import EvaluatorSpec, validation_splits
-from aflite_assets.specs.models.settings import Name
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.kinds import validation_splits
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
@@ -39,7 +38,7 @@ from aflite_assets.stages.stage import (
     StageContext,
     StageInputs,
     StageSettings,
-    with_study_settings,
+    study_settings,
 )
 
 _CELLS = pa.schema(
@@ -68,16 +67,6 @@ class _Outcome:
     cached: bool = False
 
 
-@with_study_settings("evaluator_models")
-class EvaluatorModelsSettings(StageSettings):
-    """Settings of a dataset's YAML file that `evaluator_models` uses."""
-
-    evaluators: dict[Name, EvaluatorSpec]
-    seeds: tuple[Seed, ...]
-    filter_seeds: int
-    full_includes_warmup: bool
-
-
 @dataclass(frozen=True)
 class EvaluatorModelsInputs(StageInputs):
     """Results of other stages that `evaluator_models` uses."""
@@ -92,9 +81,7 @@ class EvaluatorModelsInputs(StageInputs):
     control_sets: PublishedResult
 
 
-def run(
-    settings: EvaluatorModelsSettings, inputs: EvaluatorModelsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: EvaluatorModelsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train and test the cells of the grid that `context.cells` selects, and reuse earlier trainings.
 
     A cell that fails is listed with its reason and does not stop the others.
@@ -152,7 +139,7 @@ def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
 class _Training:
     """One run over the grid, which trains cells or reuses their results; its methods can be called from any thread."""
 
-    settings: EvaluatorModelsSettings
+    settings: DatasetSpec
     inputs: EvaluatorModelsInputs
     draft: Draft
     plans: CellPlans
@@ -339,7 +326,7 @@ def _row(cell: GridCell, outcome: _Outcome) -> dict[str, object]:
 EVALUATOR_MODELS = Stage(
     "evaluator_models",
     TRAINING_CODE,
-    EvaluatorModelsSettings,
+    StageSettings(("evaluators", "seeds", "filter_seeds", "full_includes_warmup", *study_settings("evaluator_models"))),
     EvaluatorModelsInputs,
     run,
     checks=EVALUATOR_CHECKS,

@@ -23,10 +23,7 @@ from aflite_assets.diagnostics.properties.values import Property, properties_of
 from aflite_assets.p_values import holm
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.scan.cues import CUES_WITH_ROWS, UNSEEN
-from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.core import PlantedValues, Seed
-from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
-from aflite_assets.specs.models.settings import Name
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.data.cue_scan import grouped_with_copies, read_scan
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 from aflite_assets.stages.shared.published import full_rows, read_selection, test_examples
@@ -63,19 +60,6 @@ _STREAM = 21
 """Number that is combined with the seed to give an independent stream of random numbers."""
 
 
-class LeaningSetsSettings(StageSettings):
-    """Settings of a dataset's YAML file that `leaning_sets` uses."""
-
-    columns: ColumnsSpec
-    planted: dict[str, PlantedValues]
-    irrelevant: tuple[str, ...]
-    representations: dict[Name, EncoderSpec]
-    evaluators: dict[Name, EvaluatorSpec]
-    seeds: tuple[Seed, ...]
-    seed: int
-    full_includes_warmup: bool
-
-
 @dataclass(frozen=True)
 class LeaningSetsInputs(StageInputs):
     """Results of other stages that `leaning_sets` uses."""
@@ -98,9 +82,7 @@ class TiedProperty:
     p_value: float
 
 
-def run(
-    settings: LeaningSetsSettings, inputs: LeaningSetsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: LeaningSetsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Choose candidate properties from the rows of `full`, and draw train sets for each property.
 
     There are no candidates if the dataset is multiple choice, or if no evaluator is suitable.
@@ -191,9 +173,7 @@ class _CueReader:
         return np.select([has, known], ["yes", "no"], "not scanned").astype(object)
 
 
-def candidates(
-    full: Examples, settings: LeaningSetsSettings, *, cues: Sequence[Property] = ()
-) -> tuple[TiedProperty, ...]:
+def candidates(full: Examples, settings: DatasetSpec, *, cues: Sequence[Property] = ()) -> tuple[TiedProperty, ...]:
     """Return the candidates that `strongest_ties` chooses among `cues` and the properties of the rows of `full`."""
     names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
     irrelevant = (*settings.irrelevant, *settings.planted)
@@ -283,4 +263,12 @@ def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table
     return pa.table({**columns, "row_id": rows.row_ids, "points_to": pointed(values, one.tie)}, schema=POINTED)
 
 
-LEANING_SETS = Stage("leaning_sets", "4", LeaningSetsSettings, LeaningSetsInputs, run)
+LEANING_SETS = Stage(
+    "leaning_sets",
+    "4",
+    StageSettings(
+        ("columns", "planted", "irrelevant", "representations", "evaluators", "seeds", "seed", "full_includes_warmup")
+    ),
+    LeaningSetsInputs,
+    run,
+)

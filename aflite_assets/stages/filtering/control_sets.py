@@ -13,9 +13,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import subset_name
-from aflite_assets.specs.core import Seed
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models.settings import Name, RowCount
 from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.filtering.random_questions import question_kinds
 from aflite_assets.stages.filtering.row_words import DatasetWords
@@ -34,29 +32,12 @@ from aflite_assets.stages.shared.published import (
 from aflite_assets.stages.shared.row_weights import row_weights
 from aflite_assets.stages.shared.source_places import source_of
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings, of_choices
 
 if TYPE_CHECKING:
     from aflite_assets.algorithm import RowWords
 
 NO_MODEL = "the representation has no warm-up model"
-
-
-class ControlSetsSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `control_sets` reads."""
-
-    seed: int
-    seeds: tuple[Seed, ...]
-    filter_seeds: int
-    full_includes_warmup: bool
-    train_sets: dict[Name, RowCount]
-    train_weighted: bool
-
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key; for multiple choice, add the version of the drawing code."""
-        of_questions: dict[str, object] = {"questions": "2"} if spec.source.format in CHOICE_FORMATS else {}
-        return super().as_json(spec) | of_questions
 
 
 @dataclass(frozen=True)
@@ -70,9 +51,7 @@ class ControlSetsInputs(StageInputs):
     filtered_sets: PublishedResult
 
 
-def run(
-    settings: ControlSetsSettings, inputs: ControlSetsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: ControlSetsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Draw the control sets for the filtered set of each representation.
 
     For questions and preferences, whole questions are drawn: all answers of a question, or none.
@@ -337,4 +316,13 @@ def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
     return pa.table(columns)
 
 
-CONTROL_SETS = Stage("control_sets", "3", ControlSetsSettings, ControlSetsInputs, run)
+CONTROL_SETS = Stage(
+    "control_sets",
+    "3",
+    StageSettings(
+        ("seed", "seeds", "filter_seeds", "full_includes_warmup", "train_sets", "train_weighted"),
+        of_choices(questions="2"),
+    ),
+    ControlSetsInputs,
+    run,
+)

@@ -27,6 +27,7 @@ from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.errors import InvalidInputError, StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, write_json
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import FilterSpec, compared_name
 from aflite_assets.stages.filtering.exact_copies import copy_codes
 from aflite_assets.stages.filtering.filter_inputs import FilterInputs, before_quarantine
@@ -45,14 +46,6 @@ from aflite_assets.stages.stage import Progress, Stage, StageChecks, StageContex
 from aflite_assets.tracking import TrackedRun
 
 
-class FilteredSetsSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `filtered_sets` reads."""
-
-    filter: FilterSpec
-    filter_seeds: int
-    seed: int
-
-
 @dataclass(frozen=True)
 class FilteredSetsInputs(StageInputs):
     """Results of other stages that the stage `filtered_sets` reads."""
@@ -62,9 +55,7 @@ class FilteredSetsInputs(StageInputs):
     embeddings: PublishedResult
 
 
-def run(
-    settings: FilteredSetsSettings, inputs: FilteredSetsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: FilteredSetsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Run the filter for each representation; if a result is reused, report its iterations again."""
     warmup = inputs.warmup_split.summary["rows"]
     by_words = settings.filter.rank == "vocabulary"
@@ -102,7 +93,7 @@ def run(
 def _filter(
     name: str,
     embedded: PublishedResult,
-    settings: FilteredSetsSettings,
+    settings: DatasetSpec,
     spec: FilterSpec,
     part: Draft,
     *,
@@ -447,4 +438,11 @@ def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult]
 
 
 FILTER_CHECKS = StageChecks(NO_CAUTIONS, check_filters, ("raw_dataset",))
-FILTERED_SETS = Stage("filtered_sets", "12", FilteredSetsSettings, FilteredSetsInputs, run, checks=FILTER_CHECKS)
+FILTERED_SETS = Stage(
+    "filtered_sets",
+    "12",
+    StageSettings(("filter", "filter_seeds", "seed")),
+    FilteredSetsInputs,
+    run,
+    checks=FILTER_CHECKS,
+)

@@ -16,9 +16,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.filtering.own_layout import OwnRows, write_own
 from aflite_assets.stages.filtering.published_columns import FATE_COLUMNS, PublishedColumns, published_table
 from aflite_assets.stages.shared.published import (
@@ -30,7 +28,7 @@ from aflite_assets.stages.shared.published import (
 )
 from aflite_assets.stages.shared.report_inputs import filtered_set, trial_note
 from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings, of_choices
 
 _BLOCK_ROWS = 1_000
 
@@ -72,20 +70,6 @@ class PublishedRows:
         }
 
 
-class PublishedDatasetSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `published_dataset` reads."""
-
-    title: str
-    description: str
-    columns: ColumnsSpec
-
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key, including the version of the layout for questions."""
-        of_questions: dict[str, object] = {"own_layout": "1"} if spec.source.format in CHOICE_FORMATS else {}
-        return super().as_json(spec) | of_questions
-
-
 @dataclass(frozen=True)
 class PublishedDatasetInputs(StageInputs):
     """Results of other stages that the stage `published_dataset` reads."""
@@ -97,7 +81,7 @@ class PublishedDatasetInputs(StageInputs):
 
 
 def run(
-    settings: PublishedDatasetSettings, inputs: PublishedDatasetInputs, draft: Draft, context: StageContext
+    settings: DatasetSpec, inputs: PublishedDatasetInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
     """Write the splits of every configuration as Parquet with the types of `datasets`, and the dataset card."""
     from aflite_assets.analysis.filtering import still_predicted
@@ -286,4 +270,10 @@ def _with_image_bytes(table: pa.Table, name: str) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, column)
 
 
-PUBLISHED_DATASET = Stage("published_dataset", "4", PublishedDatasetSettings, PublishedDatasetInputs, run)
+PUBLISHED_DATASET = Stage(
+    "published_dataset",
+    "4",
+    StageSettings(("title", "description", "columns"), of_choices(own_layout="1")),
+    PublishedDatasetInputs,
+    run,
+)

@@ -12,8 +12,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.report_settings import ReportSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.data.cue_scan import carriers_of, example_carriers
 from aflite_assets.stages.evaluation.analysis.rows import read_source_rows
 from aflite_assets.stages.report.versions import comparisons
@@ -22,13 +21,6 @@ from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSe
 
 MOST_CARRIERS = 3
 """Largest number of example rows that the report shows per cue."""
-
-
-class BenchmarkReportSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `benchmark_report` reads."""
-
-    columns: ColumnsSpec
-    report: ReportSpec
 
 
 @dataclass(frozen=True)
@@ -45,9 +37,7 @@ class BenchmarkReportInputs(StageInputs):
     analysis: PublishedResult
 
 
-def run(
-    settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: BenchmarkReportInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Render the results of `analysis`, without computing any number, and log the path of the page to the tracker.
 
     Example rows and pictures are embedded in the HTML page. The section of details links to files in `tables/` and
@@ -90,7 +80,7 @@ def run(
     }
 
 
-def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> ReportInputs:
+def report_inputs(settings: DatasetSpec, inputs: BenchmarkReportInputs) -> ReportInputs:
     """Return everything that the report shows besides the numbers of `analysis`, such as example rows."""
     raw, folder = load_examples(inputs.raw_dataset.path), inputs.analysis.path
     return ReportInputs(
@@ -106,4 +96,4 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "30", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "30", StageSettings(("columns", "report")), BenchmarkReportInputs, run)

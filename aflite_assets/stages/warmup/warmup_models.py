@@ -6,20 +6,14 @@ from functools import partial
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult, ResultKey
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import EncoderSpec
-from aflite_assets.specs.models.settings import Name, UntrainedSpec
+from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.published import read_warmup_rows
 from aflite_assets.stages.shared.training_workers import log_training
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.findings import ENCODER_CHECKS
-
-
-class WarmupModelsSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `warmup_models` reads."""
-
-    representations: dict[Name, EncoderSpec]
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -30,9 +24,7 @@ class WarmupModelsInputs(StageInputs):
     warmup_split: PublishedResult
 
 
-def run(
-    settings: WarmupModelsSettings, inputs: WarmupModelsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: WarmupModelsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train each representation's encoder on the warm-up rows; representations of given features have no encoder."""
     rows = load_examples(inputs.raw_dataset.path).select(read_warmup_rows(inputs.warmup_split))
     versions = {name: result.data_version for name, result in inputs.results.items()}
@@ -83,4 +75,6 @@ def _train(
     return dict(metrics)
 
 
-WARMUP_MODELS = Stage("warmup_models", "5", WarmupModelsSettings, WarmupModelsInputs, run, checks=ENCODER_CHECKS)
+WARMUP_MODELS = Stage(
+    "warmup_models", "5", StageSettings(("representations", "seed")), WarmupModelsInputs, run, checks=ENCODER_CHECKS
+)

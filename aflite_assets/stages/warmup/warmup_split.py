@@ -18,11 +18,10 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.filter import FilterSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import (
     EsimSpec,
-    Name,
     SiameseBagSpec,
     SiameseLstmSpec,
     SmallTransformerSpec,
@@ -30,7 +29,6 @@ from aflite_assets.specs.models.settings import (
     UntrainedSpec,
     WordOverlapSpec,
 )
-from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.stages.shared.nested_samples import NestedSamples
 from aflite_assets.stages.shared.published import read_selection, selected_rows, without_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows
@@ -61,17 +59,6 @@ class WarmupDraw:
     samples: NestedSamples | None = None
 
 
-class WarmupSplitSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `warmup_split` reads."""
-
-    warmup: WarmupSpec
-    representations: dict[Name, EncoderSpec]
-    evaluators: dict[Name, EvaluatorSpec]
-    filter: FilterSpec
-    distance_encoder: EncoderSpec | None
-    seed: int
-
-
 @dataclass(frozen=True)
 class WarmupSplitInputs(StageInputs):
     """Results of other stages that the stage `warmup_split` reads."""
@@ -80,9 +67,7 @@ class WarmupSplitInputs(StageInputs):
     selection: SelectingResults
 
 
-def run(
-    settings: WarmupSplitSettings, inputs: WarmupSplitInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: WarmupSplitInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Check every model and size against the data, and draw the warm-up rows.
 
     The draw is stratified by label and does not split groups.
@@ -138,7 +123,7 @@ def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw
     return drawn, {"learning_curve": curve_facts(curves, chosen)}
 
 
-def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
+def draw_warmup(settings: DatasetSpec, raw: Examples) -> WarmupDraw:
     """Check every model and size against the data, and draw the warm-up rows.
 
     No rows are drawn if no encoder is trained. With `warmup.size: auto`, every size that may be chosen is checked, and
@@ -161,7 +146,7 @@ def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
     return WarmupDraw(train.row_ids[drawn], train.labels[drawn], size)
 
 
-def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: NestedSamples) -> WarmupDraw:
+def _draw_most(settings: DatasetSpec, raw: Examples, samples: NestedSamples) -> WarmupDraw:
     for sample in samples.samples:
         spent = samples.spent(sample)
         try:
@@ -173,7 +158,7 @@ def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: NestedSamp
     return WarmupDraw(spent, raw.select(spent).labels, len(spent), samples)
 
 
-def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
+def check_models(settings: DatasetSpec, raw: Examples) -> None:
     """Check that every representation and evaluator, and the distance encoder, fit the data and are available.
 
     Raises:
@@ -189,18 +174,18 @@ def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
             raise ModelError(f"{place}: {error}") from error
 
 
-def _named_models(settings: WarmupSplitSettings) -> dict[str, EncoderSpec | EvaluatorSpec]:
+def _named_models(settings: DatasetSpec) -> dict[str, EncoderSpec | EvaluatorSpec]:
     """Return every representation and evaluator; the keys are names of settings, such as `evaluators.NAME`."""
     representations = {f"representations.{name}": model for name, model in settings.representations.items()}
     return {**representations, **{f"evaluators.{name}": model for name, model in settings.evaluators.items()}}
 
 
-def needs_warmup(settings: WarmupSplitSettings) -> bool:
+def needs_warmup(settings: DatasetSpec) -> bool:
     """Return True if at least one representation is a model to be trained."""
     return any(not isinstance(encoder, UntrainedSpec) for encoder in settings.representations.values())
 
 
-def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict[str, object]]:
+def text_lengths(settings: DatasetSpec, raw: Examples) -> dict[str, dict[str, object]]:
     """Return token counts of the texts per text model; the keys are names of settings, such as `evaluators.NAME`.
 
     The counts are compared with the model's `max_length`. For models that build their tokenizer during training, the
@@ -215,7 +200,7 @@ def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict
     return lengths | {name: {"of_rows": len(raw), **asdict(measurement)} for name, measurement in measured.items()}
 
 
-def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
+def _check_plan(settings: DatasetSpec, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
     """Raise a DataError if later stages would fail with these warm-up rows.
 
     Later stages would fail if the warm-up rows or the remaining rows have only one class. Later stages would also fail
@@ -270,4 +255,11 @@ def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
         )
 
 
-WARMUP_SPLIT = Stage("warmup_split", "2", WarmupSplitSettings, WarmupSplitInputs, run, checks=SPLIT_CHECKS)
+WARMUP_SPLIT = Stage(
+    "warmup_split",
+    "2",
+    StageSettings(("warmup", "representations", "evaluators", "filter", "distance_encoder", "seed")),
+    WarmupSplitInputs,
+    run,
+    checks=SPLIT_CHECKS,
+)

@@ -14,10 +14,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import ClusterError, DataError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.specs.core import Seed
-from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec, validation_splits
-from aflite_assets.specs.models.settings import Name
+from aflite_assets.specs.models.kinds import NeuralModelSpec, validation_splits
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import weights_key
 from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table
@@ -64,27 +61,6 @@ _BALANCE, _RANDOM, _AS_MANY = 11, 12, 13
 """Numbers that are combined with the seed to give independent streams of random numbers."""
 
 
-class ForgettableSetsSettings(StageSettings):
-    """Settings of a dataset's YAML file that `forgettable_sets` uses."""
-
-    forgettables: dict[Name, ForgettablesSpec]
-    minorities: MinoritiesSpec | None
-    evaluators: dict[Name, EvaluatorSpec]
-    seed: int
-    seeds: tuple[Seed, ...]
-    full_includes_warmup: bool
-
-    @classmethod
-    def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the names of all settings or, if `forgettables` is empty, only the name `forgettables`."""
-        return ("forgettables",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
-
-    @classmethod
-    def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Return True if the dataset's YAML file has no `forgettables`."""
-        return not ForgettablesSettings.of(spec).forgettables
-
-
 @dataclass(frozen=True)
 class ForgettableSetsInputs(StageInputs):
     """Results of other stages that `forgettable_sets` uses."""
@@ -110,7 +86,7 @@ class WeakTraining:
 
 
 def run(
-    settings: ForgettableSetsSettings, inputs: ForgettableSetsInputs, draft: Draft, context: StageContext
+    settings: ForgettablesSettings, inputs: ForgettableSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
     """Train weak models on `full`, count the rows that they forget, and draw sets; a failed model has no sets.
 
@@ -201,7 +177,7 @@ class CountedRows:
 class _Trainings:
     """Training runs of weak models, and counts of the rows that the models forget; stored results are reused."""
 
-    settings: ForgettableSetsSettings
+    settings: ForgettablesSettings
     inputs: ForgettableSetsInputs
     draft: Draft
     context: StageContext
@@ -387,7 +363,7 @@ def _sets(
     return sets
 
 
-def _cut_sets(settings: ForgettableSetsSettings, counted: Mapping[str, CountedRows], full: Examples) -> list[RowSet]:
+def _cut_sets(settings: ForgettablesSettings, counted: Mapping[str, CountedRows], full: Examples) -> list[RowSet]:
     """Reduce sets that recipes request to the size of another weak model's set, per seed (EACL 2021, footnote 2)."""
     chosen = {rows for recipe in recipes_of(settings.evaluators).values() for rows in recipe.drawn}
     sets = []
@@ -492,5 +468,13 @@ def _facts(counted: CountedRows, full: Examples, margins: Mapping[str, Mapping[s
 
 
 FORGETTABLE_SETS = Stage(
-    "forgettable_sets", "1", ForgettableSetsSettings, ForgettableSetsInputs, run, checks=WEAK_MODEL_CHECKS
+    "forgettable_sets",
+    "1",
+    StageSettings(
+        ("forgettables", "minorities", "evaluators", "seed", "seeds", "full_includes_warmup"),
+        is_disabled=lambda spec: not ForgettablesSettings.of(spec).forgettables,
+    ),
+    ForgettableSetsInputs,
+    run,
+    checks=WEAK_MODEL_CHECKS,
 )

@@ -60,23 +60,6 @@ points to each side.
 """
 
 
-class TrainSampleSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `train_sample` reads."""
-
-    sample: SampleSpec | None
-    seed: int
-
-    @classmethod
-    def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the names of all fields of the class, or only `sample` if the YAML file requests no sample."""
-        return ("sample",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
-
-    @classmethod
-    def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Return True if no sample is requested, so that later stages use all train rows."""
-        return SampleSettings.of(spec).sample is None
-
-
 @dataclass(frozen=True)
 class TrainSampleInputs(StageInputs):
     """Results of other stages that the stage `train_sample` reads."""
@@ -84,9 +67,7 @@ class TrainSampleInputs(StageInputs):
     raw_dataset: PublishedResult
 
 
-def run(
-    settings: TrainSampleSettings, inputs: TrainSampleInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: SampleSettings, inputs: TrainSampleInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train a model on growing samples until its accuracy on held-back rows stops increasing; publish the chosen
     sample.
 
@@ -370,4 +351,12 @@ def check_curve(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
 
 
 SAMPLE_CHECKS = StageChecks(FLATTENS, check_curve)
-TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run, refuse, SAMPLE_CHECKS)
+TRAIN_SAMPLE = Stage(
+    "train_sample",
+    "1",
+    StageSettings(("sample", "seed"), is_disabled=lambda spec: SampleSettings.of(spec).sample is None),
+    TrainSampleInputs,
+    run,
+    refuse,
+    SAMPLE_CHECKS,
+)

@@ -5,9 +5,9 @@ Each stage is defined in a module of its name. `pipeline` lists the stages in or
 
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.checks import CheckOutcome
@@ -82,23 +82,30 @@ def _view(names: tuple[str, ...]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class StageSettings:
-    """Names of the settings of a dataset's YAML file that one stage reads; the key of the stage's result has them.
+    """Settings of a dataset's YAML file that one stage reads, and on which the key of the stage's result depends.
 
-    `versions`: a function that returns versions of code which only some datasets use, as further fields of the key.
-    `is_disabled`: a function that returns True if the dataset's YAML file does not use the stage, so that the stage's
-    result is empty; the key of an empty result has only the first setting.
+    `names`: names of fields of `DatasetSpec`, separated by blanks. `stage`: the stage to whose settings studies add
+    their own by `CoreSpec.read_by`. `versions`: a function that returns versions of code that only some datasets use;
+    they are further fields of the key. `is_disabled`: a function that returns True if the dataset's YAML file does not
+    use the stage, so that its result is empty; the key of an empty result has only the first setting.
     """
 
-    names: tuple[str, ...] = ()
+    names: str = ""
     versions: Callable[[DatasetSpec], Mapping[str, object]] = lambda spec: {}
     is_disabled: Callable[[DatasetSpec], bool] = lambda spec: False
+    stage: str = ""
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the settings, including those that studies add."""
+        return (*self.names.split(), *study_settings(self.stage))
 
     def of(self, spec: DatasetSpec) -> DatasetSpec:
         """Return the values of these settings; other settings of `spec` are not attributes of the returned object.
 
         `spec` may also be an object that another stage's settings returned, if it has the settings.
         """
-        values: DatasetSpec = _view(self.names)(*(getattr(spec, name) for name in self.names))
+        values: DatasetSpec = _view(self.fields)(*(getattr(spec, name) for name in self.fields))
         return values
 
     def as_json(self, spec: DatasetSpec) -> dict[str, object]:
@@ -107,7 +114,7 @@ class StageSettings:
 
     def read_of(self, spec: DatasetSpec) -> tuple[str, ...]:
         """Return the names of the settings on which the stage's result depends."""
-        return self.names[:1] if self.is_disabled(spec) else self.names
+        return self.fields[:1] if self.is_disabled(spec) else self.fields
 
 
 def of_choices(**versions: object) -> Callable[[DatasetSpec], Mapping[str, object]]:
@@ -134,48 +141,50 @@ the results.
 StudyResults = Mapping[str, PublishedResult]
 """Results of the stages of studies, by stage."""
 
-SelectingResults = Annotated[StudyResults, "selects"]
-DrawingResults = Annotated[StudyResults, "draws"]
-MeasuringResults = Annotated[StudyResults, "measures"]
-"""Types of fields of `StageInputs` with the results of all stages of studies that have one role."""
+_ROLES: Mapping[str, StudyRole] = {"selection": "selects", "drawn": "draws", "measured": "measures"}
 
 
-@dataclass(frozen=True)
 class StageInputs:
-    """Results that one stage reads.
+    """Results that one stage reads; results that the stage does not name are not attributes.
 
-    A subclass has one field per result, named after the stage that computes the result. A field of a type such as
-    `DrawingResults` has the results of all stages of studies with one role.
+    An attribute of the type `StudyResults` has the results of all stages of studies with one role.
     """
 
-    @classmethod
-    def _names(cls) -> dict[str, tuple[str, ...]]:
-        roles = {one.name: getattr(one.type, "__metadata__", (None,))[0] for one in fields(cls)}
-        return {
-            name: (name,) if role is None else tuple(one.stage.name for one in study_stages() if one.role == role)
-            for name, role in roles.items()
-        }
+    raw_dataset: PublishedResult
+    challenge_sets: PublishedResult
+    cue_scan: PublishedResult
+    warmup_split: PublishedResult
+    warmup_models: PublishedResult
+    embeddings: PublishedResult
+    filtered_sets: PublishedResult
+    control_sets: PublishedResult
+    published_dataset: PublishedResult
+    leaning_sets: PublishedResult
+    evaluator_models: PublishedResult
+    bias_evidence: PublishedResult
+    analysis: PublishedResult
+    selection: StudyResults
+    drawn: StudyResults
+    measured: StudyResults
 
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Return the names of the stages that compute the input results."""
-        return tuple(name for names in cls._names().values() for name in names)
-
-    @classmethod
-    def of(cls, results: Mapping[str, PublishedResult]) -> Self:
-        """Select the results that the stage reads."""
-        make: Callable[..., Self] = cls
-        found = {field: {name: results[name] for name in names} for field, names in cls._names().items()}
-        return make(**{field: each.get(field, each) for field, each in found.items()})
+    def __init__(self, names: Iterable[str], results: Mapping[str, PublishedResult]) -> None:
+        for name in names:
+            of_studies = {stage: results[stage] for stage in _stages_of(name)}
+            setattr(self, name, of_studies if name in _ROLES else results[name])
 
     @property
     def results(self) -> dict[str, PublishedResult]:
         """The results by stage name."""
         found: dict[str, PublishedResult] = {}
-        for name in self._names():
-            one = getattr(self, name)
-            found |= {name: one} if isinstance(one, PublishedResult) else one
+        for name, one in vars(self).items():
+            found |= one if name in _ROLES else {name: one}
         return found
+
+
+def _stages_of(name: str) -> tuple[str, ...]:
+    """Return the stages whose results are the attribute `name` of `StageInputs`."""
+    role = _ROLES.get(name)
+    return (name,) if role is None else tuple(one.stage.name for one in study_stages() if one.role == role)
 
 
 def _refuse_nothing(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
@@ -211,26 +220,31 @@ class Stage:
     `run` fills the draft and returns the numbers that describe the result. `code_version` must be increased if a change
     of `run` changes the result. `refuse` is called with all settings before a result is computed, and raises an error
     if the result would be of no use to later stages. Values that only `refuse` reads do not change the result, so they
-    are not part of the key. `checks` are run on the published result.
+    are not part of the key. `inputs`: attributes of `StageInputs`, separated by blanks. `checks` are run on the
+    published result.
     """
 
     name: str
     code_version: str
     settings: StageSettings
-    inputs: type[StageInputs]
-    run: Callable[[Any, Any, Draft, StageContext], Mapping[str, object]]
+    inputs: str
+    run: Callable[[Any, StageInputs, Draft, StageContext], Mapping[str, object]]
     refuse: Callable[[DatasetSpec, Mapping[str, PublishedResult]], None] = _refuse_nothing
     checks: StageChecks = StageChecks()
 
     @property
     def reads(self) -> tuple[str, ...]:
         """Fields of a dataset's YAML file that the stage reads."""
-        return self.settings.names
+        return self.settings.fields
 
     @property
     def input_names(self) -> tuple[str, ...]:
         """Names of the stages whose results this stage reads."""
-        return self.inputs.names()
+        return tuple(stage for name in self.inputs.split() for stage in _stages_of(name))
+
+    def inputs_of(self, results: Mapping[str, PublishedResult]) -> StageInputs:
+        """Select the results that the stage reads."""
+        return StageInputs(self.inputs.split(), results)
 
     def check_inputs(self, spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
         """Refuse inputs of which a result would be of no use, by the stage's own rule and by the rules of studies."""
@@ -243,7 +257,7 @@ class Stage:
         self, spec: DatasetSpec, results: Mapping[str, PublishedResult], draft: Draft, context: StageContext
     ) -> Mapping[str, object]:
         """Run the stage for one dataset."""
-        return self.run(self.settings.of(spec), self.inputs.of(results), draft, context)
+        return self.run(self.settings.of(spec), self.inputs_of(results), draft, context)
 
 
 @dataclass(frozen=True, kw_only=True)

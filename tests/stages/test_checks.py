@@ -12,7 +12,7 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages import checks
 from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.display import prepare_shown, result_checks
-from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, benchmark_data
+from aflite_assets.stages.evaluation.analysis.stage import ANALYSIS, benchmark_data
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.stage import Stage, StageChecks, StageSettings
 
@@ -42,7 +42,7 @@ def raw(circles_spec: DatasetSpec, store: ResultStore) -> PublishedResult:
 
 
 def counted(counting: Counting) -> Stage:
-    own = StageChecks({"counted": "Asked."}, counting, ("raw_dataset",), StageSettings(("seed",)))
+    own = StageChecks({"counted": "Asked."}, counting, ("raw_dataset",), StageSettings("seed"))
     return replace(STAGES["raw_dataset"], checks=own)
 
 
@@ -97,7 +97,7 @@ def test_the_report_lists_what_was_kept_when_results_were_made(
         for name in STAGES
         if name not in ("analysis", "benchmark_report")
     }
-    inputs, settings = AnalysisInputs.of(results), circles_spec
+    inputs, settings = ANALYSIS.inputs_of(results), circles_spec
     kept = [result.path.parent / "shown" for result in results.values()]
     assert not any(folder.exists() for folder in kept)
     late = benchmark_data(settings, inputs, circles_spec.name).checks

@@ -1,7 +1,7 @@
 """The stage `challenge_sets`: loads out-of-distribution test sets in the same form as the raw dataset."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -52,14 +52,7 @@ def _versions(spec: DatasetSpec) -> dict[str, object]:
     return {"links": LINKS_VERSION} if linked else {}
 
 
-@dataclass(frozen=True)
-class ChallengeSetsInputs(StageInputs):
-    """Results of other stages that the stage `challenge_sets` reads."""
-
-    raw_dataset: PublishedResult
-
-
-def run(settings: DatasetSpec, inputs: ChallengeSetsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Load each challenge set, with its category columns and its own labels, into a folder named after the set.
 
     If the files of a set with `required: false` are missing, the set is skipped and the reason is recorded. The next
@@ -328,11 +321,5 @@ def check_available(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
 
 
 CHALLENGE_CHECKS = StageChecks(AVAILABLE, check_available)
-CHALLENGE_SETS = Stage(
-    "challenge_sets",
-    "5",
-    StageSettings(("challenge_sets", "undecodable_images", "seed"), _versions),
-    ChallengeSetsInputs,
-    run,
-    checks=CHALLENGE_CHECKS,
-)
+_SETTINGS = StageSettings("challenge_sets undecodable_images seed", _versions)
+CHALLENGE_SETS = Stage("challenge_sets", "5", _SETTINGS, "raw_dataset", run, checks=CHALLENGE_CHECKS)

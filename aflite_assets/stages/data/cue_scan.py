@@ -7,7 +7,6 @@ that the scan finds.
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -52,15 +51,7 @@ def most_scanned(modality: str) -> int:
     return MOST_IMAGES if modality == "image" else MOST_ROWS
 
 
-@dataclass(frozen=True)
-class CueScanInputs(StageInputs):
-    """Results of other stages that the stage `cue_scan` reads."""
-
-    raw_dataset: PublishedResult
-    challenge_sets: PublishedResult
-
-
-def run(settings: DatasetSpec, inputs: CueScanInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Scan the train split for cues, and test the cues on the other splits and on the challenge sets."""
     raw, challenges = load_examples(inputs.raw_dataset.path), inputs.challenge_sets
     source = source_of(inputs.raw_dataset)
@@ -201,11 +192,5 @@ def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
 
 
 _CHECKS = StageChecks(NO_ARTEFACT | QUESTION_NEEDED, check_artefacts)
-CUE_SCAN = Stage(
-    "cue_scan",
-    "5",
-    StageSettings(("columns", "planted", "irrelevant", "seed"), of_choices(blind=_BLIND)),
-    CueScanInputs,
-    run,
-    checks=_CHECKS,
-)
+_SETTINGS = StageSettings("columns planted irrelevant seed", of_choices(blind=_BLIND))
+CUE_SCAN = Stage("cue_scan", "5", _SETTINGS, "raw_dataset challenge_sets", run, checks=_CHECKS)

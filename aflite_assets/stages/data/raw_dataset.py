@@ -225,28 +225,9 @@ ROW_CHECKS = StageChecks(
     check_rows,
     blocking=frozenset(one.name for one in DATA_CHECKS if one.blocking),
 )
-RAW_DATASET = Stage(
-    "raw_dataset",
-    "3",
-    StageSettings(
-        (
-            "source",
-            "columns",
-            "annotations",
-            "labels",
-            "unlabelled",
-            "undecodable_images",
-            "holdout",
-            "limit",
-            "least_rows",
-            "drop_duplicates",
-            "between_splits",
-            "standardise",
-            "seed",
-        ),
-        of_choices(links=LINKS_VERSION),
-    ),
-    StageInputs,
-    run,
-    checks=ROW_CHECKS,
+_SETTINGS = StageSettings(
+    "source columns annotations labels unlabelled undecodable_images holdout limit least_rows drop_duplicates "
+    "between_splits standardise seed",
+    of_choices(links=LINKS_VERSION),
 )
+RAW_DATASET = Stage("raw_dataset", "3", _SETTINGS, "", run, checks=ROW_CHECKS)

@@ -4,7 +4,6 @@ A stopped run resumes at its last batch.
 """
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +27,6 @@ from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS, EncoderJo
 from aflite_assets.stages.shared.published import read_selection, read_warmup_rows, selected_rows, without_rows
 from aflite_assets.stages.stage import (
     Progress,
-    SelectingResults,
     Stage,
     StageContext,
     StageInputs,
@@ -39,17 +37,7 @@ if TYPE_CHECKING:
     from aflite_assets.models.encoders import Encoder
 
 
-@dataclass(frozen=True)
-class EmbeddingsInputs(StageInputs):
-    """Results of other stages that the stage `embeddings` reads."""
-
-    raw_dataset: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-    warmup_models: PublishedResult
-
-
-def run(settings: DatasetSpec, inputs: EmbeddingsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute each representation's features for the rows of all splits, except for warm-up rows.
 
     If the train rows were sampled, only the sampled train rows are encoded.
@@ -149,4 +137,5 @@ def _mapped(path: Path, shape: tuple[int, ...], *, begun: bool) -> np.memmap:
         ) from error
 
 
-EMBEDDINGS = Stage("embeddings", "3", StageSettings(("representations", "answers")), EmbeddingsInputs, run)
+_SETTINGS = StageSettings("representations answers")
+EMBEDDINGS = Stage("embeddings", "3", _SETTINGS, "raw_dataset selection warmup_split warmup_models", run)

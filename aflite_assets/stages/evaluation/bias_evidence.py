@@ -46,17 +46,7 @@ _OVERALL = "all-representations"
 """File name prefix of tables about all representations; no representation's name contains a hyphen."""
 
 
-@dataclass(frozen=True)
-class BiasEvidenceInputs(StageInputs):
-    """Results of other stages that `bias_evidence` uses."""
-
-    raw_dataset: PublishedResult
-    cue_scan: PublishedResult
-    embeddings: PublishedResult
-    filtered_sets: PublishedResult
-
-
-def run(settings: DatasetSpec, inputs: BiasEvidenceInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute and publish every table that applies to the dataset, per representation and over all representations.
 
     The similarities of pairs of rows and the nearest kept row of each removed row are written to separate files. The
@@ -93,7 +83,7 @@ class _Work:
     """
 
     settings: DatasetSpec
-    inputs: BiasEvidenceInputs
+    inputs: StageInputs
     raw: Examples
     everything: PublishedResult | None
     draft: Draft
@@ -104,7 +94,7 @@ class _Work:
 
 
 def _everything(
-    settings: DatasetSpec, inputs: BiasEvidenceInputs, raw: Examples, draft: Draft, context: StageContext
+    settings: DatasetSpec, inputs: StageInputs, raw: Examples, draft: Draft, context: StageContext
 ) -> PublishedResult | None:
     if settings.distance_encoder is None:
         return None
@@ -217,6 +207,5 @@ def _named_classes(table: pa.Table) -> pa.Table:
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 
 
-BIAS_EVIDENCE = Stage(
-    "bias_evidence", "15", StageSettings(("distance_encoder", "planted", "seed")), BiasEvidenceInputs, run
-)
+_SETTINGS = StageSettings("distance_encoder planted seed")
+BIAS_EVIDENCE = Stage("bias_evidence", "15", _SETTINGS, "raw_dataset cue_scan embeddings filtered_sets", run)

@@ -166,4 +166,4 @@ def _unasked(names: Iterable[str]) -> dict[str, str]:
 
 
 _READ = ("raw_dataset", "challenge_sets", "control_sets")
-EVALUATOR_CHECKS = StageChecks(ASKS, check_evaluators, _READ, StageSettings(("challenge_sets", "evaluators")))
+EVALUATOR_CHECKS = StageChecks(ASKS, check_evaluators, _READ, StageSettings("challenge_sets evaluators"))

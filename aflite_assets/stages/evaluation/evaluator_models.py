@@ -32,13 +32,10 @@ from aflite_assets.stages.shared.training_workers import (
     open_workers,
 )
 from aflite_assets.stages.stage import (
-    DrawingResults,
-    SelectingResults,
     Stage,
     StageContext,
     StageInputs,
     StageSettings,
-    study_settings,
 )
 
 _CELLS = pa.schema(
@@ -67,21 +64,7 @@ class _Outcome:
     cached: bool = False
 
 
-@dataclass(frozen=True)
-class EvaluatorModelsInputs(StageInputs):
-    """Results of other stages that `evaluator_models` uses."""
-
-    raw_dataset: PublishedResult
-    challenge_sets: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-    drawn: DrawingResults
-    leaning_sets: PublishedResult
-    filtered_sets: PublishedResult
-    control_sets: PublishedResult
-
-
-def run(settings: DatasetSpec, inputs: EvaluatorModelsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train and test the cells of the grid that `context.cells` selects, and reuse earlier trainings.
 
     A cell that fails is listed with its reason and does not stop the others.
@@ -140,7 +123,7 @@ class _Training:
     """One run over the grid, which trains cells or reuses their results; its methods can be called from any thread."""
 
     settings: DatasetSpec
-    inputs: EvaluatorModelsInputs
+    inputs: StageInputs
     draft: Draft
     plans: CellPlans
     context: StageContext
@@ -323,11 +306,6 @@ def _row(cell: GridCell, outcome: _Outcome) -> dict[str, object]:
     }
 
 
-EVALUATOR_MODELS = Stage(
-    "evaluator_models",
-    TRAINING_CODE,
-    StageSettings(("evaluators", "seeds", "filter_seeds", "full_includes_warmup", *study_settings("evaluator_models"))),
-    EvaluatorModelsInputs,
-    run,
-    checks=EVALUATOR_CHECKS,
-)
+_SETTINGS = StageSettings("evaluators seeds filter_seeds full_includes_warmup", stage="evaluator_models")
+_INPUTS = "raw_dataset challenge_sets selection warmup_split drawn leaning_sets filtered_sets control_sets"
+EVALUATOR_MODELS = Stage("evaluator_models", TRAINING_CODE, _SETTINGS, _INPUTS, run, checks=EVALUATOR_CHECKS)

@@ -27,7 +27,7 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.data.cue_scan import grouped_with_copies, read_scan
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 from aflite_assets.stages.shared.published import full_rows, read_selection, test_examples
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 MOST_CANDIDATES = 3
 """Largest number of properties for which models are trained."""
@@ -60,17 +60,6 @@ _STREAM = 21
 """Number that is combined with the seed to give an independent stream of random numbers."""
 
 
-@dataclass(frozen=True)
-class LeaningSetsInputs(StageInputs):
-    """Results of other stages that `leaning_sets` uses."""
-
-    raw_dataset: PublishedResult
-    challenge_sets: PublishedResult
-    cue_scan: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-
-
 @dataclass(frozen=True, eq=False)
 class TiedProperty:
     """A property, its values on the train rows (text), and the strength of its association with the label."""
@@ -82,7 +71,7 @@ class TiedProperty:
     p_value: float
 
 
-def run(settings: DatasetSpec, inputs: LeaningSetsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Choose candidate properties from the rows of `full`, and draw train sets for each property.
 
     There are no candidates if the dataset is multiple choice, or if no evaluator is suitable.
@@ -263,12 +252,5 @@ def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table
     return pa.table({**columns, "row_id": rows.row_ids, "points_to": pointed(values, one.tie)}, schema=POINTED)
 
 
-LEANING_SETS = Stage(
-    "leaning_sets",
-    "4",
-    StageSettings(
-        ("columns", "planted", "irrelevant", "representations", "evaluators", "seeds", "seed", "full_includes_warmup")
-    ),
-    LeaningSetsInputs,
-    run,
-)
+_SETTINGS = StageSettings("columns planted irrelevant representations evaluators seeds seed full_includes_warmup")
+LEANING_SETS = Stage("leaning_sets", "4", _SETTINGS, "raw_dataset challenge_sets cue_scan selection warmup_split", run)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
-from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.results import Draft
 from aflite_assets.specs.columns import subset_name
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.sources import CHOICE_FORMATS
@@ -32,7 +32,7 @@ from aflite_assets.stages.shared.published import (
 from aflite_assets.stages.shared.row_weights import row_weights
 from aflite_assets.stages.shared.source_places import source_of
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings, of_choices
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings, of_choices
 
 if TYPE_CHECKING:
     from aflite_assets.algorithm import RowWords
@@ -40,18 +40,7 @@ if TYPE_CHECKING:
 NO_MODEL = "the representation has no warm-up model"
 
 
-@dataclass(frozen=True)
-class ControlSetsInputs(StageInputs):
-    """Results of other stages that the stage `control_sets` reads."""
-
-    raw_dataset: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-    embeddings: PublishedResult
-    filtered_sets: PublishedResult
-
-
-def run(settings: DatasetSpec, inputs: ControlSetsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Draw the control sets for the filtered set of each representation.
 
     For questions and preferences, whole questions are drawn: all answers of a question, or none.
@@ -316,13 +305,7 @@ def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
     return pa.table(columns)
 
 
-CONTROL_SETS = Stage(
-    "control_sets",
-    "3",
-    StageSettings(
-        ("seed", "seeds", "filter_seeds", "full_includes_warmup", "train_sets", "train_weighted"),
-        of_choices(questions="2"),
-    ),
-    ControlSetsInputs,
-    run,
+_SETTINGS = StageSettings(
+    "seed seeds filter_seeds full_includes_warmup train_sets train_weighted", of_choices(questions="2")
 )
+CONTROL_SETS = Stage("control_sets", "3", _SETTINGS, "raw_dataset selection warmup_split embeddings filtered_sets", run)

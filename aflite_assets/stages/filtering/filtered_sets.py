@@ -6,7 +6,7 @@ Each iteration writes a checkpoint, from which a stopped run resumes.
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
@@ -46,16 +46,7 @@ from aflite_assets.stages.stage import Progress, Stage, StageChecks, StageContex
 from aflite_assets.tracking import TrackedRun
 
 
-@dataclass(frozen=True)
-class FilteredSetsInputs(StageInputs):
-    """Results of other stages that the stage `filtered_sets` reads."""
-
-    raw_dataset: PublishedResult
-    warmup_split: PublishedResult
-    embeddings: PublishedResult
-
-
-def run(settings: DatasetSpec, inputs: FilteredSetsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Run the filter for each representation; if a result is reused, report its iterations again."""
     warmup = inputs.warmup_split.summary["rows"]
     by_words = settings.filter.rank == "vocabulary"
@@ -438,11 +429,6 @@ def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult]
 
 
 FILTER_CHECKS = StageChecks(NO_CAUTIONS, check_filters, ("raw_dataset",))
-FILTERED_SETS = Stage(
-    "filtered_sets",
-    "12",
-    StageSettings(("filter", "filter_seeds", "seed")),
-    FilteredSetsInputs,
-    run,
-    checks=FILTER_CHECKS,
-)
+_SETTINGS = StageSettings("filter filter_seeds seed")
+_INPUTS = "raw_dataset warmup_split embeddings"
+FILTERED_SETS = Stage("filtered_sets", "12", _SETTINGS, _INPUTS, run, checks=FILTER_CHECKS)

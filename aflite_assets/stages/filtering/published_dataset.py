@@ -28,7 +28,7 @@ from aflite_assets.stages.shared.published import (
 )
 from aflite_assets.stages.shared.report_inputs import filtered_set, trial_note
 from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings, of_choices
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings, of_choices
 
 _BLOCK_ROWS = 1_000
 
@@ -70,19 +70,7 @@ class PublishedRows:
         }
 
 
-@dataclass(frozen=True)
-class PublishedDatasetInputs(StageInputs):
-    """Results of other stages that the stage `published_dataset` reads."""
-
-    raw_dataset: PublishedResult
-    selection: SelectingResults
-    filtered_sets: PublishedResult
-    control_sets: PublishedResult
-
-
-def run(
-    settings: DatasetSpec, inputs: PublishedDatasetInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Write the splits of every configuration as Parquet with the types of `datasets`, and the dataset card."""
     from aflite_assets.analysis.filtering import still_predicted
     from aflite_assets.reports.page.markdown import dataset_card
@@ -270,10 +258,5 @@ def _with_image_bytes(table: pa.Table, name: str) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, column)
 
 
-PUBLISHED_DATASET = Stage(
-    "published_dataset",
-    "4",
-    StageSettings(("title", "description", "columns"), of_choices(own_layout="1")),
-    PublishedDatasetInputs,
-    run,
-)
+_SETTINGS = StageSettings("title description columns", of_choices(own_layout="1"))
+PUBLISHED_DATASET = Stage("published_dataset", "4", _SETTINGS, "raw_dataset selection filtered_sets control_sets", run)

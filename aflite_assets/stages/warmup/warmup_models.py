@@ -1,11 +1,10 @@
 """The stage `warmup_models`: trains an encoder for each representation that needs one."""
 
-from dataclasses import dataclass
 from functools import partial
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.results import Draft, PublishedResult, ResultKey
+from aflite_assets.results import Draft, ResultKey
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import EncoderSpec
 from aflite_assets.specs.models.settings import UntrainedSpec
@@ -16,15 +15,7 @@ from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSe
 from aflite_assets.stages.warmup.findings import ENCODER_CHECKS
 
 
-@dataclass(frozen=True)
-class WarmupModelsInputs(StageInputs):
-    """Results of other stages that the stage `warmup_models` reads."""
-
-    raw_dataset: PublishedResult
-    warmup_split: PublishedResult
-
-
-def run(settings: DatasetSpec, inputs: WarmupModelsInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train each representation's encoder on the warm-up rows; representations of given features have no encoder."""
     rows = load_examples(inputs.raw_dataset.path).select(read_warmup_rows(inputs.warmup_split))
     versions = {name: result.data_version for name, result in inputs.results.items()}
@@ -75,6 +66,5 @@ def _train(
     return dict(metrics)
 
 
-WARMUP_MODELS = Stage(
-    "warmup_models", "5", StageSettings(("representations", "seed")), WarmupModelsInputs, run, checks=ENCODER_CHECKS
-)
+_SETTINGS = StageSettings("representations seed")
+WARMUP_MODELS = Stage("warmup_models", "5", _SETTINGS, "raw_dataset warmup_split", run, checks=ENCODER_CHECKS)

@@ -17,7 +17,7 @@ from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions
-from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.results import Draft
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import (
@@ -32,7 +32,7 @@ from aflite_assets.specs.models.settings import (
 from aflite_assets.stages.shared.nested_samples import NestedSamples
 from aflite_assets.stages.shared.published import read_selection, selected_rows, without_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.findings import SPLIT_CHECKS
 from aflite_assets.stages.warmup.text_lengths import measure_text_lengths
 from aflite_assets.stages.warmup.warmup_size import CurveTraining, curve_facts, draw_samples
@@ -59,15 +59,7 @@ class WarmupDraw:
     samples: NestedSamples | None = None
 
 
-@dataclass(frozen=True)
-class WarmupSplitInputs(StageInputs):
-    """Results of other stages that the stage `warmup_split` reads."""
-
-    raw_dataset: PublishedResult
-    selection: SelectingResults
-
-
-def run(settings: DatasetSpec, inputs: WarmupSplitInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Check every model and size against the data, and draw the warm-up rows.
 
     The draw is stratified by label and does not split groups.
@@ -255,11 +247,5 @@ def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
         )
 
 
-WARMUP_SPLIT = Stage(
-    "warmup_split",
-    "2",
-    StageSettings(("warmup", "representations", "evaluators", "filter", "distance_encoder", "seed")),
-    WarmupSplitInputs,
-    run,
-    checks=SPLIT_CHECKS,
-)
+_SETTINGS = StageSettings("warmup representations evaluators filter distance_encoder seed")
+WARMUP_SPLIT = Stage("warmup_split", "2", _SETTINGS, "raw_dataset selection", run, checks=SPLIT_CHECKS)

@@ -29,7 +29,7 @@ from aflite_assets.stages.shared.training_workers import (
     log_training,
     open_workers,
 )
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.studies.forgettables.diagnostics.minorities import attribute_shares, group_means, measure_rows
 from aflite_assets.studies.forgettables.specs.fine_tuning import set_name
 from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings, ForgettablesSpec, MinoritiesSpec
@@ -62,15 +62,6 @@ _BALANCE, _RANDOM, _AS_MANY = 11, 12, 13
 
 
 @dataclass(frozen=True)
-class ForgettableSetsInputs(StageInputs):
-    """Results of other stages that `forgettable_sets` uses."""
-
-    raw_dataset: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-
-
-@dataclass(frozen=True)
 class WeakTraining:
     """A training run in which forgotten rows are counted; `evaluator` is None if a separate weak model is trained."""
 
@@ -85,9 +76,7 @@ class WeakTraining:
         return f"weights:{self.evaluator}.full.{self.seed}" if self.evaluator else f"{self.name}.{self.seed}"
 
 
-def run(
-    settings: ForgettablesSettings, inputs: ForgettableSetsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: ForgettablesSettings, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train weak models on `full`, count the rows that they forget, and draw sets; a failed model has no sets.
 
     If the dataset's YAML file has no `forgettables`, nothing is trained and no file is written.
@@ -178,7 +167,7 @@ class _Trainings:
     """Training runs of weak models, and counts of the rows that the models forget; stored results are reused."""
 
     settings: ForgettablesSettings
-    inputs: ForgettableSetsInputs
+    inputs: StageInputs
     draft: Draft
     context: StageContext
     raw: Examples
@@ -467,14 +456,9 @@ def _facts(counted: CountedRows, full: Examples, margins: Mapping[str, Mapping[s
     )
 
 
-FORGETTABLE_SETS = Stage(
-    "forgettable_sets",
-    "1",
-    StageSettings(
-        ("forgettables", "minorities", "evaluators", "seed", "seeds", "full_includes_warmup"),
-        is_disabled=lambda spec: not ForgettablesSettings.of(spec).forgettables,
-    ),
-    ForgettableSetsInputs,
-    run,
-    checks=WEAK_MODEL_CHECKS,
+_SETTINGS = StageSettings(
+    "forgettables minorities evaluators seed seeds full_includes_warmup",
+    is_disabled=lambda spec: not ForgettablesSettings.of(spec).forgettables,
 )
+_INPUTS = "raw_dataset selection warmup_split"
+FORGETTABLE_SETS = Stage("forgettable_sets", "1", _SETTINGS, _INPUTS, run, checks=WEAK_MODEL_CHECKS)

@@ -60,14 +60,7 @@ points to each side.
 """
 
 
-@dataclass(frozen=True)
-class TrainSampleInputs(StageInputs):
-    """Results of other stages that the stage `train_sample` reads."""
-
-    raw_dataset: PublishedResult
-
-
-def run(settings: SampleSettings, inputs: TrainSampleInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: SampleSettings, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train a model on growing samples until its accuracy on held-back rows stops increasing; publish the chosen
     sample.
 
@@ -351,12 +344,5 @@ def check_curve(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
 
 
 SAMPLE_CHECKS = StageChecks(FLATTENS, check_curve)
-TRAIN_SAMPLE = Stage(
-    "train_sample",
-    "1",
-    StageSettings(("sample", "seed"), is_disabled=lambda spec: SampleSettings.of(spec).sample is None),
-    TrainSampleInputs,
-    run,
-    refuse,
-    SAMPLE_CHECKS,
-)
+_SETTINGS = StageSettings("sample seed", is_disabled=lambda spec: SampleSettings.of(spec).sample is None)
+TRAIN_SAMPLE = Stage("train_sample", "1", _SETTINGS, "raw_dataset", run, refuse, SAMPLE_CHECKS)

@@ -1,7 +1,6 @@
 """The stage `counted_rows` and its check."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import Draft, PublishedResult
@@ -12,12 +11,7 @@ from ..specs.settings import PART as SETTINGS
 ASKS = {"rows_are_enough": "There are enough train rows."}
 
 
-@dataclass(frozen=True)
-class Inputs(StageInputs):
-    raw_dataset: PublishedResult
-
-
-def run(settings: SETTINGS, inputs: Inputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: SETTINGS, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     rows = inputs.raw_dataset.summary["rows"]["train"]
     return {"nothing_asked": True} if settings.enough_rows is None else {"rows": rows, "enough": settings.enough_rows}
 
@@ -28,6 +22,6 @@ def check(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
         yield CheckOutcome("data", name, asks, passed, f"{rows} rows")
 
 
-READ = StageSettings(("enough_rows",), is_disabled=lambda spec: SETTINGS.of(spec).enough_rows is None)
-STAGE = Stage("counted_rows", "1", READ, Inputs, run, checks=StageChecks(ASKS, check))
+READ = StageSettings("enough_rows", is_disabled=lambda spec: SETTINGS.of(spec).enough_rows is None)
+STAGE = Stage("counted_rows", "1", READ, "raw_dataset", run, checks=StageChecks(ASKS, check))
 PART = (StudyStage(stage=STAGE, before="leaning_sets", role="measures"),)

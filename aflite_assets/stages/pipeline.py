@@ -364,19 +364,3 @@ def _log_versions(tracker: Tracker, result: PublishedResult) -> None:
     """Log the data versions, which are known only after publishing because they are hashes of the published files."""
     versions = {name: part["data_version"] for name, part in result.manifest["parts"].items()}
     tracker.published(result.asset, result.partition, result.key, data_version=result.data_version, parts=versions)
-
-
-__all__ = [
-    "ON_CARDS",
-    "SPREAD",
-    "STAGES",
-    "find_stage",
-    "next_attempt",
-    "numbers",
-    "record_if_whole",
-    "require_no_artefact",
-    "run_pipeline",
-    "run_stage",
-    "stage_key",
-    "waits_for_scan",
-]

@@ -164,16 +164,3 @@ def check_filter(wanted: CellFilter, grid: Collection[GridCell]) -> None:
                 f"`cells.{field}` names {unknown}, which the grid does not contain; choose from "
                 f"{sorted(known, key=str)}"
             )
-
-
-__all__ = [
-    "GridCell",
-    "cell_fields",
-    "check_filter",
-    "grid_of",
-    "input_fingerprint",
-    "is_wanted",
-    "recipe_fields",
-    "row_fingerprint",
-    "validation_fingerprint",
-]

@@ -32,16 +32,12 @@ class Progress:
     `on_part` receives the number of finished parts and the number of all parts.
     """
 
-    log: Callable[[str], None]
-    on_iteration: Callable[[IterationRow], None]
+    log: Callable[[str], None] = lambda line: None
+    on_iteration: Callable[[IterationRow], None] = lambda row: None
     on_part: Callable[[int, int], None] = lambda done, total: None
 
 
-def _ignore(_: object) -> None:
-    return None
-
-
-no_progress = Progress(log=_ignore, on_iteration=_ignore)
+no_progress = Progress()
 """A `Progress` that discards log lines and iterations."""
 
 
@@ -187,15 +183,6 @@ def _stages_of(name: str) -> tuple[str, ...]:
     return (name,) if role is None else tuple(one.stage.name for one in study_stages() if one.role == role)
 
 
-def _refuse_nothing(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Accept all inputs; most stages use this default."""
-
-
-def _find_nothing(*read: object) -> Iterable[CheckOutcome]:
-    """Return no outcomes; most stages have no checks."""
-    return ()
-
-
 @dataclass(frozen=True)
 class StageChecks:
     """Checks of a stage's published result; `stages.checks` runs them once per result.
@@ -207,7 +194,9 @@ class StageChecks:
     """
 
     asks: Mapping[str, str] = field(default_factory=dict)
-    run: Callable[[PublishedResult, Mapping[str, PublishedResult], DatasetSpec], Iterable[CheckOutcome]] = _find_nothing
+    run: Callable[[PublishedResult, Mapping[str, PublishedResult], DatasetSpec], Iterable[CheckOutcome]] = (
+        lambda *read: ()
+    )
     inputs: tuple[str, ...] = ()
     settings: StageSettings = StageSettings()
     blocking: frozenset[str] = frozenset()
@@ -229,7 +218,7 @@ class Stage:
     settings: StageSettings
     inputs: str
     run: Callable[[Any, StageInputs, Draft, StageContext], Mapping[str, object]]
-    refuse: Callable[[DatasetSpec, Mapping[str, PublishedResult]], None] = _refuse_nothing
+    refuse: Callable[[DatasetSpec, Mapping[str, PublishedResult]], None] = lambda spec, results: None
     checks: StageChecks = StageChecks()
 
     @property

@@ -1,12 +1,11 @@
 """Detection of rows that are exact copies, so that the filter removes or keeps them together."""
 
 import numpy as np
+import pyarrow as pa
 
-from aflite_assets.data.raw_table.columns import content_digests
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.diagnostics.data_checks.repeats import input_codes
 from aflite_assets.results import PublishedResult
-
-_INPUTS = ("text", "text_pair", "image", "features")
 
 
 def copy_codes(raw: PublishedResult, row_ids: np.ndarray) -> np.ndarray | None:
@@ -16,10 +15,8 @@ def copy_codes(raw: PublishedResult, row_ids: np.ndarray) -> np.ndarray | None:
     if no row is a copy of another.
     """
     examples = load_examples(raw.path)
-    inputs = {name: examples.table[name] for name in _INPUTS if name in examples.table.column_names}
-    numbers: dict[tuple[bytes, int], int] = {}
-    contents = zip(content_digests(inputs), examples.labels.tolist(), strict=True)
-    everything = np.fromiter((numbers.setdefault(content, len(numbers)) for content in contents), dtype=np.int64)
+    contents = pa.array(input_codes(examples) * len(examples.label_names) + examples.labels)
+    everything = contents.dictionary_encode().indices.to_numpy().astype(np.int64)  # in order of appearance
     order = np.argsort(examples.row_ids)
     codes = everything[order[np.searchsorted(examples.row_ids, row_ids, sorter=order)]]
     return codes if len(np.unique(codes)) < len(codes) else None

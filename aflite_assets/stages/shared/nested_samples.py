@@ -7,6 +7,7 @@ The settings `warmup.size: auto` and `sample` choose a size with nested samples.
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -115,6 +116,28 @@ class CurvePoints:
         said = {"row_id": asked.row_ids, "label": asked.labels, "predicted": answers.predicted}
         pq.write_table(pa.table(said), part.path / "predictions.parquet")
         return metrics
+
+
+def train_logged(
+    name: str,
+    settings: EncoderSpec,
+    rows: Examples,
+    folder: Path,
+    scratch: Path,
+    *,
+    seed: int,
+    context: StageContext,
+) -> dict[str, float]:
+    """Train an encoder, save it in `folder`, and log the training to a nested run with the given name."""
+    from aflite_assets.models.encoders import train_encoder  # takes seconds, and is not needed if nothing is trained
+
+    with context.tracker.child(name) as run:
+        run.log_parameters(settings.model_dump(mode="json"))
+        metrics = train_encoder(
+            settings, rows, folder, seed=seed, device=context.device, log=context.progress.log, scratch=scratch
+        )
+        log_training(run, metrics, scratch)
+    return dict(metrics)
 
 
 def drawn(examples: Examples, size: int, *, seed: Sequence[int]) -> np.ndarray:

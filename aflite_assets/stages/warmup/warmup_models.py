@@ -9,8 +9,8 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import EncoderSpec
 from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
+from aflite_assets.stages.shared.nested_samples import train_logged
 from aflite_assets.stages.shared.published import read_warmup_rows
-from aflite_assets.stages.shared.training_workers import log_training
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.findings import ENCODER_CHECKS
 
@@ -40,30 +40,10 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
 
 
 def _train(
-    name: str,
-    encoder: EncoderSpec,
-    rows: Examples,
-    part: Draft,
-    *,
-    seed: int,
-    context: StageContext,
+    name: str, encoder: EncoderSpec, rows: Examples, part: Draft, *, seed: int, context: StageContext
 ) -> dict[str, float]:
-    from aflite_assets.models.encoders import train_encoder  # takes seconds, and is not needed if nothing is trained
-
     context.progress.log(f"training encoder {name} on {len(rows)} warm-up rows")
-    with context.tracker.child(name) as run:
-        run.log_parameters(encoder.model_dump(mode="json"))
-        metrics = train_encoder(
-            encoder,
-            rows,
-            part.path,
-            seed=seed,
-            device=context.device,
-            log=context.progress.log,
-            scratch=part.scratch,
-        )
-        log_training(run, metrics, part.scratch)
-    return dict(metrics)
+    return train_logged(name, encoder, rows, part.path, part.scratch, seed=seed, context=context)
 
 
 _SETTINGS = StageSettings("representations seed")

@@ -3,7 +3,7 @@
 Before the draw, all models and sizes in the dataset's YAML file are checked.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -189,7 +189,7 @@ def text_lengths(settings: DatasetSpec, raw: Examples) -> dict[str, dict[str, ob
     }
     tokenized = {name: model for name, model in models.items() if isinstance(model, TextModelSpec)}
     measured = measure_text_lengths(tokenized, raw, seed=settings.seed)
-    return lengths | {name: {"of_rows": len(raw), **asdict(measurement)} for name, measurement in measured.items()}
+    return lengths | {name: {"of_rows": len(raw), **measurement} for name, measurement in measured.items()}
 
 
 def _check_plan(settings: DatasetSpec, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:

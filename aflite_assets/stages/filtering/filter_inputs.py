@@ -128,7 +128,9 @@ class FilterInputs:
         """Return the mean held-out class probabilities of the first iteration, float32 (rows, classes)."""
         from aflite_assets.algorithm import score_rows  # loads torch and numba
 
-        scores = score_rows(self.features, self.labels, **self._given(seed, device), keep_probabilities=True)
+        scores = score_rows(
+            self.features, self.labels, **self._given(seed), device=device.device, keep_probabilities=True
+        )
         assert scores.probabilities is not None
         return scores.probabilities
 
@@ -151,7 +153,8 @@ class FilterInputs:
             return filter_dataset(
                 self.features,
                 self.labels,
-                **self._given(seed, device),
+                **self._given(seed),
+                device=device.device,
                 counted=self.split == "train",
                 copies=self.copies,
                 words=None if self.words is None else RowWords(self.words.offsets, self.words.numbers),
@@ -165,25 +168,12 @@ class FilterInputs:
 
     def _shared(self, seed: int, cluster: Cluster) -> ScoredRows:
         """Return the data that the workers of a cluster receive."""
-        return ScoredRows.of(
-            cluster,
-            self.features,
-            self.labels,
-            groups=self.groups,
-            score_only=self.score_only if self.score_only.any() else None,
-            settings=self.settings,
-            seed=seed,
-        )
+        return ScoredRows.of(cluster, self.features, self.labels, **self._given(seed))
 
-    def _given(self, seed: int, device: DeviceSettings) -> dict[str, Any]:
+    def _given(self, seed: int) -> dict[str, Any]:
         """Return the arguments, besides features and labels, that are passed both to the scoring and to the filter."""
-        return {
-            "settings": self.settings,
-            "seed": seed,
-            "groups": self.groups,
-            "score_only": self.score_only if self.score_only.any() else None,
-            "device": device.device,
-        }
+        score_only = self.score_only if self.score_only.any() else None
+        return {"settings": self.settings, "seed": seed, "groups": self.groups, "score_only": score_only}
 
     def learnt_test(self, chance: ChanceScores) -> IsLearnt:
         """Return a function that tests whether the first iteration's classifiers learnt more than the class shares.

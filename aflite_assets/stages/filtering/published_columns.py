@@ -9,6 +9,7 @@ import pyarrow as pa
 from aflite_assets.data.examples import Examples
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import as_tuple
+from aflite_assets.stages.shared.source_places import source_rows_of
 
 FATE_COLUMNS = ("status", "predictability", "removed_in_iteration", "weight")
 """Columns that the filter adds to the configuration `full_tagged`."""
@@ -112,17 +113,6 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
     if "content_hash" in own:
         columns[own["content_hash"]] = table["source_id"]
     return pa.table(columns)
-
-
-def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple[list[str], list[int]]:
-    """Return, for each row id, the row's split in the source and its number (from 0) in this split.
-
-    Row ids are numbered consecutively over all splits.
-    """
-    ends = np.cumsum(list(source_rows.values()))
-    places = np.searchsorted(ends, row_ids, side="right")
-    names = list(source_rows)
-    return [names[place] for place in places.tolist()], (row_ids - np.r_[0, ends][places]).tolist()
 
 
 def _split_features(raw: Examples, names: tuple[str, ...]) -> dict[str, pa.Array]:

@@ -34,14 +34,6 @@ _BLOCK_ROWS = 1_000
 
 
 @dataclass(frozen=True)
-class Configuration:
-    """One configuration of the published folder: its name for `load_dataset`, and its tables by split."""
-
-    name: str
-    tables: Mapping[str, pa.Table]
-
-
-@dataclass(frozen=True)
 class PublishedRows:
     """All rows of the dataset in their published form (`table`), in the order of `raw`.
 
@@ -89,12 +81,13 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
         suffix = "" if number == 0 else f"_{kept.representation}"
         random = _first_random(controls, kept.representation)
         quarantined = quarantined_rows(inputs.filtered_sets.part(kept.representation))
-        for configuration in _configurations(content, kept, random, quarantined, suffix):
-            files[configuration.name] = _write(configuration, content, draft.path)
-            rows[configuration.name] = {split: len(table) for split, table in configuration.tables.items()}
-        for configuration in _own_layout(own_rows, content, kept, quarantined, suffix):
-            files[configuration.name] = _write(configuration, None, draft.path)
-            rows[configuration.name] = {split: len(table) for split, table in configuration.tables.items()}
+        configurations = _configurations(content, kept, random, quarantined)
+        own_layout = _own_layout(own_rows, content, kept, quarantined)
+        for form, found in ((content, configurations), (None, own_layout)):
+            for plain, tables in found:
+                name = f"{plain}{suffix}"
+                files[name] = _write(name, tables, form, draft.path)
+                rows[name] = {split: len(table) for split, table in tables.items()}
         known = row_weights(kept.rows["label_probability"], kept.rows["label"].to_numpy())
         weights[kept.representation] = weight_summary(known)
         hard[kept.representation] = still_predicted(kept).all_under_threshold
@@ -119,7 +112,8 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
     )
     (draft.path / "README.md").write_text(card, encoding="utf-8")
     context.progress.log(f"published dataset: {rows}")
-    return {"rows": rows, "weights": weights, "columns": names.raw_columns, "fate_columns": _fate_names(names)}
+    fate = {names.own[name]: name for name in FATE_COLUMNS}
+    return {"rows": rows, "weights": weights, "columns": names.raw_columns, "fate_columns": fate}
 
 
 def _standardised_note(raw: PublishedResult) -> tuple[str, ...]:
@@ -137,11 +131,6 @@ def _selection_note(selection: RowSelection | None) -> tuple[str, ...]:
     )
 
 
-def _fate_names(names: PublishedColumns) -> dict[str, str]:
-    """Return a dict from the published name to the plain name of each column that the filter adds to `full_tagged`."""
-    return {names.own[name]: name for name in FATE_COLUMNS}
-
-
 def _own_rows(
     raw_result: PublishedResult, raw: Examples, context: StageContext
 ) -> tuple[OwnRows | None, tuple[str, ...]]:
@@ -154,25 +143,25 @@ def _own_rows(
 
 
 def _own_layout(
-    own_rows: OwnRows | None, content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray, suffix: str
-) -> Iterator[Configuration]:
+    own_rows: OwnRows | None, content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray
+) -> Iterator[tuple[str, Mapping[str, pa.Table]]]:
     if own_rows is None:
         return
     tagged = _tagged(content, filtered, quarantined)
     fate = {name: tagged[content.names.own[name]].combine_chunks() for name in FATE_COLUMNS}
     for name, tables in own_rows.configurations(content.raw, fate, filtered).items():
         if tables:
-            yield Configuration(f"{name}{suffix}", tables)
+            yield name, tables
 
 
-def _write(configuration: Configuration, content: PublishedRows | None, folder: Path) -> dict[str, str]:
-    """Write one file per split, and return the files' paths relative to the folder.
+def _write(name: str, tables: Mapping[str, pa.Table], content: PublishedRows | None, folder: Path) -> dict[str, str]:
+    """Write one file per split of a configuration, and return the files' paths relative to the folder.
 
     `content`: the dataset's rows in published form, or None if the tables have the source's own layout.
     """
     paths = {}
-    for split, table in configuration.tables.items():
-        paths[split] = f"data/{configuration.name}/{split}.parquet"
+    for split, table in tables.items():
+        paths[split] = f"data/{name}/{split}.parquet"
         (folder / paths[split]).parent.mkdir(parents=True, exist_ok=True)
         if content is None:
             write_own(table, folder / paths[split])
@@ -189,17 +178,18 @@ def _first_random(controls: Sequence[ControlSet], representation: str) -> np.nda
 
 
 def _configurations(
-    content: PublishedRows, filtered: FilteredSet, random: np.ndarray, quarantined: np.ndarray, suffix: str
-) -> Iterator[Configuration]:
+    content: PublishedRows, filtered: FilteredSet, random: np.ndarray, quarantined: np.ndarray
+) -> Iterator[tuple[str, Mapping[str, pa.Table]]]:
+    """Yield the name of each configuration and its tables by split."""
     rows = filtered.rows
     kept = rows.filter(rows["kept"])["row_id"].to_numpy()
     removed = rows.filter(pc.invert(rows["kept"]))["row_id"].to_numpy()
     for name, row_ids in (("filtered", kept), ("easy", removed), ("random", random), ("quarantined", quarantined)):
         tables = content.at(row_ids)
         if tables:
-            yield Configuration(f"{name}{suffix}", tables)
+            yield name, tables
     every = np.ones(len(content.raw), dtype=bool)
-    yield Configuration(f"full_tagged{suffix}", content.by_split(_tagged(content, filtered, quarantined), every))
+    yield "full_tagged", content.by_split(_tagged(content, filtered, quarantined), every)
 
 
 def _tagged(content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,30 +37,16 @@ class ScoredRows:
     seed: int
 
     @classmethod
-    def of(
-        cls,
-        cluster: Cluster,
-        features: np.ndarray,
-        labels: np.ndarray,
-        *,
-        groups: np.ndarray | None,
-        score_only: np.ndarray | None,
-        settings: FilterSettings,
-        seed: int,
-    ) -> "ScoredRows":
-        """Collect the data that workers need.
+    def of(cls, cluster: Cluster, features: np.ndarray, labels: np.ndarray, **given: Any) -> "ScoredRows":
+        """Share the data that workers need; `given` are the further fields, with arrays or None in place of `Shared`.
 
         Features that are memory-mapped from a file stay in the file, so a node can have less memory than the features
         need.
         """
-        return cls(
-            map_or_share(cluster, features),
-            cluster.share(labels),
-            None if groups is None else cluster.share(groups),
-            None if score_only is None else cluster.share(score_only),
-            settings,
-            seed,
-        )
+        shared = {
+            name: None if given[name] is None else cluster.share(given[name]) for name in ("groups", "score_only")
+        }
+        return cls(map_or_share(cluster, features), cluster.share(labels), **{**given, **shared})
 
     def scorer(self) -> Work:
         """Return, in a worker, the function that scores ranges of partition numbers."""

@@ -174,13 +174,9 @@ def read_raw(
     )
     decodable = drop_undecodable(raw.examples, largest_share=settings.undecodable_images, complete=complete, log=log)
     scale = Scale.of(decodable.examples) if settings.standardise else None
+    examples = decodable.examples if scale is None else scale.applied(decodable.examples)
     return LoadedTable(
-        decodable.examples if scale is None else scale.applied(decodable.examples),
-        raw.source_rows,
-        raw.unlabelled_rows,
-        raw.labelled_rows,
-        raw.dropped_copies,
-        raw.dropped_answers,
+        **{**vars(raw), "examples": examples},
         undecodable_images=decodable.dropped,
         annotations_left_out=left_out,
         scale=scale,

@@ -8,6 +8,7 @@ conclusions.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -141,25 +142,19 @@ def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Pr
     for cue in read_scan(scanned).cues[:CUES_WITH_ROWS]:
         if cue.explained_by is None and not left_out & cue.kinds:
             own = carried.filter(pc.equal(carried["cue"], cue.number))
-            found.append(Property(cue.kind, cue.name, _CueReader(own, rows), cue.reason))
+            found.append(Property(cue.kind, cue.name, partial(_carries, own, rows), cue.reason))
     return tuple(found)
 
 
-@dataclass(frozen=True, eq=False)
-class _CueReader:
-    """A function that returns, per row, whether the row has a cue: `yes`, `no` or `not scanned`."""
-
-    carried: pa.Table
-    scanned: pa.Table
-
-    def __call__(self, rows: Examples, of_set: str) -> np.ndarray | None:
-        has, known = (
-            np.isin(rows.row_ids, table.filter(pc.equal(table["set"], of_set))["row_id"].to_numpy())
-            for table in (self.carried, self.scanned)
-        )
-        if not known.any():
-            return None
-        return np.select([has, known], ["yes", "no"], "not scanned").astype(object)
+def _carries(carried: pa.Table, scanned: pa.Table, rows: Examples, of_set: str) -> np.ndarray | None:
+    """Return, per row, whether the row has a cue: `yes`, `no` or `not scanned`; None if no row was scanned."""
+    has, known = (
+        np.isin(rows.row_ids, table.filter(pc.equal(table["set"], of_set))["row_id"].to_numpy())
+        for table in (carried, scanned)
+    )
+    if not known.any():
+        return None
+    return np.select([has, known], ["yes", "no"], "not scanned").astype(object)
 
 
 def candidates(full: Examples, settings: DatasetSpec, *, cues: Sequence[Property] = ()) -> tuple[TiedProperty, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
 from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve
@@ -366,10 +367,7 @@ def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
     """Return the names and facts of the published challenge sets, and the reason why each missing set is missing."""
     published = json.loads(result.file(CHALLENGE_SETS_FILE).read_text(encoding="utf-8"))
     reasons = result.summary["missing"]
-    sets = {}
-    for name, facts in published["sets"].items():
-        fine_tune = facts.pop("fine_tune", None)
-        sets[name] = ChallengeFacts(**facts, fine_tune=None if fine_tune is None else FineTuneFacts(**fine_tune))
+    sets = TypeAdapter(dict[str, ChallengeFacts]).validate_python(published["sets"])
     return ChallengeSets(sets, {name: reasons[name] for name in published["missing"]})
 
 

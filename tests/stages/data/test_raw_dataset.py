@@ -166,7 +166,7 @@ def test_of_first_rows_held_out_splits_get_equal_parts(feature_files: Callable[.
 
 def test_reading_is_logged(images: Make, store: ResultStore) -> None:
     lines: list[str] = []
-    run_stage("raw_dataset", images(), store=store, progress=Progress(lines.append, lambda report: None))
+    run_stage("raw_dataset", images(), store=store, progress=Progress(lines.append))
     assert lines == ["raw dataset: {'train': 40, 'test': 20}"]
 
 
@@ -179,7 +179,7 @@ def test_annotations_that_need_not_be_there_are_left_out_and_read_when_they_are(
         "format": "csv", "files": str(file), "match": {"biased": "key"}, "annotators": "said", "required": False,
     }  # fmt: skip
     said: list[str] = []
-    progress = Progress(said.append, lambda report: None)
+    progress = Progress(said.append)
     without = run_stage("raw_dataset", parse_spec(circles_content), store=store, progress=progress).result
     reason = f"the labels of single annotators are left out: annotations file '{file}' does not exist"
     assert without.summary["annotations_left_out"] == reason
@@ -217,9 +217,7 @@ def test_copies_and_shared_rows_are_dropped_told_and_part_of_the_key(
     spec = parse_spec(content | {"drop_duplicates": True, "between_splits": "drop"})
     assert stage_key(STAGES["raw_dataset"], plain, {}).digest != stage_key(STAGES["raw_dataset"], spec, {}).digest
     lines: list[str] = []
-    found = summary(
-        run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append, lambda report: None)).result
-    )
+    found = summary(run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append)).result)
     assert found["rows"] == {"train": 118, "test": 40}
     assert not found["trial_run"]
     assert found["duplicates"] == {"dropped": {"train": 1}, "same_input_other_label": {"train": 2}}
@@ -244,7 +242,7 @@ def test_features_are_standardised_in_all_splits_and_challenge_sets(
     challenge = {"source": content["source"], "columns": content.get("columns", {})}
     spec = parse_spec(content | {"standardise": True, "challenge_sets": {"again": challenge}})
     lines: list[str] = []
-    result = run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append, lambda report: None)).result
+    result = run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append)).result
     assert summary(result)["standardised"] == {"columns": 3, "constant": [2]}
     assert lines[0] == (
         "`standardise` scaled 3 feature columns to mean 0 and standard deviation 1 in train; these columns are "

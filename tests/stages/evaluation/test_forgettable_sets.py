@@ -214,7 +214,7 @@ def _run(
 ) -> tuple[dict[str, PublishedResult], list[str]]:
     """The stages up to one that evaluators need, and what they logged."""
     lines: list[str] = []
-    progress = Progress(lines.append, lambda report: None)
+    progress = Progress(lines.append)
     results = {}
     for name in STAGES:
         if name not in ("published_dataset", "bias_evidence", "benchmark_report"):

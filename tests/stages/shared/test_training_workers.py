@@ -319,7 +319,7 @@ def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(
     spec = parse_spec({**texts.model_dump(mode="json"), "evaluators": evaluators})
     monkeypatch.setattr(training_workers, "visible_gpus", lambda device: ["0", "1"])
     lines: list[str] = []
-    results = run_pipeline(spec, store=filtered, progress=Progress(lines.append, lambda report: None))
+    results = run_pipeline(spec, store=filtered, progress=Progress(lines.append))
     grid = results["evaluator_models"].result
     cells = pq.read_table(grid.file("cells.parquet")).to_pylist()
     by_evaluator = {name: {c["status"] for c in cells if c["evaluator"] == name} for name in evaluators}

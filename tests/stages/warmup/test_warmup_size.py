@@ -48,7 +48,7 @@ def _spec(**changes: Any) -> DatasetSpec:
 def _split(spec: DatasetSpec, store: ResultStore) -> tuple[Any, list[str]]:
     logged: list[str] = []
     run_stage("raw_dataset", spec, store=store)
-    obtained = run_stage("warmup_split", spec, store=store, progress=Progress(logged.append, lambda report: None))
+    obtained = run_stage("warmup_split", spec, store=store, progress=Progress(logged.append))
     return obtained.result, logged
 
 

@@ -48,20 +48,16 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
     summary: dict[str, object] = {}
     for name, encoder in settings.representations.items():
         model = None if isinstance(encoder, UntrainedSpec) else models.part(name)
-        versions = {
-            "raw_dataset": inputs.raw_dataset.data_version,
-            "warmup_split": inputs.warmup_split.data_version,
-        }
-        versions |= {} if model is None else {"warmup_model": model.data_version}
+        read = {name: one for name, one in inputs.results.items() if name in ("raw_dataset", "warmup_split")}
+        read |= {} if model is None else {"warmup_model": model}
         chosen_by = {} if selection is None else inputs.selection
-        versions |= {name: one.data_version for name, one in chosen_by.items() if not one.summary.get("nothing_asked")}
+        read |= {name: one for name, one in chosen_by.items() if not one.summary.get("nothing_asked")}
         fields: dict[str, object] = {"settings": encoder.model_dump(mode="json")}
         fields |= {} if settings.answers == "alone" else {"answers": settings.answers}
+        key = ResultKey(draft.key.code_version, fields, {name: one.data_version for name, one in read.items()})
         compared = settings.answers == "compared"
         extract = partial(_extract, name, encoder, model, rows, raw=inputs.raw_dataset, context=context)
-        part = draft.part(
-            name, ResultKey(draft.key.code_version, fields, versions), partial(extract, compared=compared)
-        )
+        part = draft.part(name, key, partial(extract, compared=compared))
         summary[name] = part.result.summary
     return summary
 

@@ -1,4 +1,4 @@
-"""Inputs of one representation's filter, and the rows that are quarantined before its first iteration."""
+"""Inputs of one representation's filter: exact copies, and rows that are quarantined before its first iteration."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 from aflite_assets.algorithm import ChanceScores, FilterResult, FilterSettings, FilterState, IsLearnt, IterationRecord
 from aflite_assets.analysis.rules.bias_excess import bias_excess
 from aflite_assets.cluster import Cluster
+from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.words import DistinctWords
+from aflite_assets.diagnostics.data_checks.repeats import input_codes
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, suspected_rows
 from aflite_assets.errors import DataError
 from aflite_assets.models.devices import DeviceSettings
@@ -209,6 +211,20 @@ class FilterInputs:
             groups=self.groups,
             device=device.device,
         )
+
+
+def copy_codes(raw: PublishedResult, row_ids: np.ndarray) -> np.ndarray | None:
+    """Return a number (int64) per row id; rows with identical input and label have the same number.
+
+    Inputs are compared byte for byte. The input of an image is its encoded bytes or the hash of its file. Return None
+    if no row is a copy of another.
+    """
+    examples = load_examples(raw.path)
+    contents = pa.array(input_codes(examples) * len(examples.label_names) + examples.labels)
+    everything = contents.dictionary_encode().indices.to_numpy().astype(np.int64)  # in order of appearance
+    order = np.argsort(examples.row_ids)
+    codes = everything[order[np.searchsorted(examples.row_ids, row_ids, sorter=order)]]
+    return codes if len(np.unique(codes)) < len(codes) else None
 
 
 def before_quarantine(

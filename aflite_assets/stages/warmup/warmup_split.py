@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.analysis.inputs.learning_curve import chosen_rows, curve_points
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, chosen_rows, curve_points
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.sampling import stratified_sample
@@ -35,7 +35,7 @@ from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_r
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.findings import SPLIT_CHECKS
 from aflite_assets.stages.warmup.text_lengths import measure_text_lengths
-from aflite_assets.stages.warmup.warmup_size import CurveTraining, curve_facts, draw_samples
+from aflite_assets.stages.warmup.warmup_size import curve_facts, draw_samples, learning_curves
 
 _UNMEASURED: dict[type, str] = {
     SmallTransformerSpec: "its tokenizer is built during training",
@@ -73,16 +73,11 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
     drawn = draw_warmup(settings, sampled)
     facts: dict[str, object] = {}
     if drawn.samples is not None:
-        training = CurveTraining(
-            settings.representations,
-            settings.seed,
-            sampled.in_split("train"),
-            drawn.samples,
-            draft,
-            inputs.raw_dataset,
-            context,
+        train = sampled.in_split("train")
+        curves = learning_curves(
+            settings.representations, train, drawn.samples, draft, inputs.raw_dataset, context, seed=settings.seed
         )
-        drawn, facts = _chosen(training, drawn.samples)
+        drawn, facts = _chosen(curves, train, drawn.samples, context)
     train_rows = inputs.raw_dataset.summary["rows"]["train"] if selection is None else len(selection.rows)
     pq.write_table(pa.table({"row_id": drawn.row_ids, "label": drawn.labels}), draft.path / "rows.parquet")
     context.progress.log(f"warm-up rows: {len(drawn.row_ids)} of {train_rows} train rows")
@@ -100,18 +95,19 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
     }
 
 
-def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw, dict[str, object]]:
+def _chosen(
+    curves: tuple[LearningCurve, ...], train: Examples, samples: NestedSamples, context: StageContext
+) -> tuple[WarmupDraw, dict[str, object]]:
     """Return the rows that the learning curves choose, and the facts about the curves for the summary.
 
     Published files do not contain the facts about the curves, so the facts do not affect the data version.
     """
-    curves = training.curves()
     chosen = chosen_rows(curves)
     row_ids = samples.spent(samples.samples[samples.sizes.samples.index(chosen)])
     points = curve_points(curves)
     for line in (choice_text(points), *curve_cautions(points)):
-        training.context.progress.log(line)
-    drawn = WarmupDraw(row_ids, training.train.select(row_ids).labels, len(row_ids))
+        context.progress.log(line)
+    drawn = WarmupDraw(row_ids, train.select(row_ids).labels, len(row_ids))
     return drawn, {"learning_curve": curve_facts(curves, chosen)}
 
 

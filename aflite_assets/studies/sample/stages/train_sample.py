@@ -26,7 +26,6 @@ from aflite_assets.stages.shared.nested_samples import (
     Answers,
     CurvePoints,
     NestedSamples,
-    SampledModel,
     drawn,
     has_two_classes,
     rows_left,
@@ -213,14 +212,12 @@ class _Growth:
         """
         # The key of a point has the contents of its own rows, not the data version of `raw_dataset`, because that
         # version also depends on the other splits.
-        points = CurvePoints(
-            self.train, self.samples.held_back, len(self.samples.samples[-1]), self.draft, {}, self.context
-        )
+        points = CurvePoints("sample", "sample.model", self.train, self.samples, self.draft, {}, self.context)
         contents = dict(zip(self.train.row_ids.tolist(), _contents(self.train), strict=True))
         right: list[tuple[int, ...]] = []
         for sample in self.samples.samples:
-            models = (self._model(sample, repeat, contents) for repeat in range(self.settings.repeats))
-            right.append(tuple(int(points.point(model, sample).summary["right"]) for model in models))
+            repeats = (self._right(points, sample, repeat, contents) for repeat in range(self.settings.repeats))
+            right.append(tuple(repeats))
             curve = self._so_far(right)
             if curve.ended:
                 break
@@ -236,7 +233,8 @@ class _Growth:
             stop=self.settings.stop,
         )
 
-    def _model(self, sample: np.ndarray, repeat: int, contents: dict[int, bytes]) -> SampledModel:
+    def _right(self, points: CurvePoints, sample: np.ndarray, repeat: int, contents: dict[int, bytes]) -> int:
+        """Train the model on a sample, and return the number of held-back rows that it predicts correctly."""
         settings, seed = self.settings.model, self.seed + repeat
         fields = {
             "settings": settings.model_dump(mode="json"),
@@ -247,7 +245,7 @@ class _Growth:
             "held_back": _digest(self.samples.held_back, contents),
         }
 
-        def train(rows: Examples, asked: Examples, part: Draft) -> Answers:
+        def fit(rows: Examples, asked: Examples, part: Draft) -> Answers:
             from aflite_assets.models.evaluators import evaluate  # takes seconds, and most datasets have no sample
 
             done = evaluate(
@@ -261,8 +259,8 @@ class _Growth:
             )
             return Answers(done.predictions["held_back"].predicted, done.metrics)
 
-        name = f".{seed}" if repeat else ""
-        return SampledModel("sample", "sample.model", settings, fields, train, point=name)
+        made = points.point(sample, settings, fields, fit, suffix=f".{seed}" if repeat else "")
+        return int(made.summary["right"])
 
 
 def _contents(train: Examples) -> Iterator[bytes]:

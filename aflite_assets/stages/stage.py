@@ -6,7 +6,7 @@ Each stage is defined in a module of its name. `pipeline` lists the stages in or
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from aflite_assets.analysis.filtering import IterationRow
@@ -71,11 +71,6 @@ class StageContext:
     cluster: Cluster = LocalCluster()  # noqa: RUF009 - frozen
 
 
-@cache
-def _view(names: tuple[str, ...]) -> Callable[..., Any]:
-    return namedtuple("StageSettings", names)
-
-
 @dataclass(frozen=True)
 class StageSettings:
     """Settings of a dataset's YAML file that one stage reads, and on which the key of the stage's result depends.
@@ -101,8 +96,12 @@ class StageSettings:
 
         `spec` may also be an object that another stage's settings returned, if it has the settings.
         """
-        values: DatasetSpec = _view(self.fields)(*(getattr(spec, name) for name in self.fields))
+        values: DatasetSpec = self._record(*(getattr(spec, name) for name in self.fields))
         return values
+
+    @cached_property
+    def _record(self) -> Callable[..., Any]:
+        return namedtuple("StageSettings", self.fields)
 
     def as_json(self, spec: DatasetSpec) -> dict[str, object]:
         """Return the JSON values for the result's key, in the order of the fields in `DatasetSpec`."""
@@ -120,12 +119,8 @@ def of_choices(**versions: object) -> Callable[[DatasetSpec], Mapping[str, objec
 
 def study_settings(stage: str) -> tuple[str, ...]:
     """Return the names of the settings that studies add to a stage of the core, by `CoreSpec.read_by`."""
-    return tuple(name for block in parts("specs.settings", type) for name in _read_by(block).get(stage, ()))
-
-
-def _read_by(block: type) -> Mapping[str, tuple[str, ...]]:
-    assert issubclass(block, CoreSpec)
-    return block.read_by
+    blocks = (block for block in parts("specs.settings", type) if issubclass(block, CoreSpec))
+    return tuple(name for block in blocks for name in block.read_by.get(stage, ()))
 
 
 StudyRole = Literal["selects", "draws", "measures"]

@@ -4,7 +4,7 @@ The stage `challenge_sets` builds the test rows. `sources.recipes` lists the eva
 sets.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -94,21 +94,16 @@ def in_dataset_classes(
         if len(sources) == 1:
             classes[number] = dataset_labels.index(sources[0])
         elif rows[number]:
-            raise _no_class(name, own, sources, int(rows[number]), dataset_labels)
+            mapped = f"the labels {' and '.join(map(repr, sources))} of the dataset are"
+            raise DataError(
+                f"challenge set {name!r}: {rows[number]} rows to fine-tune on have the label {own!r}, but "
+                f"{mapped if sources else 'no label of the dataset is'} mapped to it, so their label among "
+                f"{list(dataset_labels)[:10]} is unknown; map exactly one label of the dataset to each label of these "
+                "rows in `map`, or leave out `fine_tune` (evaluators are then only tested on the set)"
+            )
     place = examples.table.column_names.index("label")
     labels = pa.array(classes[examples.labels])
     return Examples(examples.table.set_column(place, "label", labels), dataset_labels)
-
-
-def _no_class(name: str, own: str, sources: Sequence[str], rows: int, dataset_labels: tuple[str, ...]) -> DataError:
-    listed = (
-        f"the labels {' and '.join(map(repr, sources))} of the dataset are" if sources else "no label of the dataset is"
-    )
-    return DataError(
-        f"challenge set {name!r}: {rows} rows to fine-tune on have the label {own!r}, but {listed} mapped to it, so "
-        f"their label among {list(dataset_labels)[:10]} is unknown; map exactly one label of the dataset to each label "
-        "of these rows in `map`, or leave out `fine_tune` (evaluators are then only tested on the set)"
-    )
 
 
 def repeated_rows(rows: Examples, others: Iterable[Examples]) -> np.ndarray:

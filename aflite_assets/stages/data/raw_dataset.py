@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
-import pyarrow as pa
-
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.answers import EQUAL, LINKS_VERSION, TIE
@@ -127,15 +125,6 @@ def changes(raw: LoadedTable) -> list[str]:
     return lines
 
 
-def _check_least_rows(least_rows: Mapping[str, int], tables: Mapping[str, pa.Table]) -> None:
-    for split, least in least_rows.items():
-        if tables[split].num_rows < least:
-            raise DataError(
-                f"split {split!r} has {counted(tables[split].num_rows)}, but `least_rows` is {least:,}; check that the "
-                "files of the split are complete, or lower `least_rows`"
-            )
-
-
 def read_raw(
     settings: DatasetSpec,
     *,
@@ -157,8 +146,12 @@ def read_raw(
     complete, source = first_rows is None, source or settings.source
     left_out = None if settings.annotations is None else why_left_out(settings.annotations)
     tables = load_source(source, rows=first_rows)
-    if complete:
-        _check_least_rows(settings.least_rows, tables)
+    for split, least in settings.least_rows.items():
+        if complete and tables[split].num_rows < least:
+            raise DataError(
+                f"split {split!r} has {counted(tables[split].num_rows)}, but `least_rows` is {least:,}; check that the "
+                "files of the split are complete, or lower `least_rows`"
+            )
     raw = build_raw_table(
         tables,
         columns=implied_columns(source, settings.columns, tables),

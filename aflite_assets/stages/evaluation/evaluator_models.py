@@ -86,7 +86,8 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
     }
     recipes = recipes_of(settings.evaluators)
     grid = grid_of(settings.evaluators, sets, full_alone={name for name, recipe in recipes.items() if recipe.drawn})
-    grid += _leaning_cells(inputs.leaning_sets)
+    of_leaning, evaluator = leaning_train_sets(inputs.leaning_sets), inputs.leaning_sets.summary["evaluator"]
+    grid += [GridCell(evaluator, one, training) for training, each in of_leaning.items() for one in each]
     check_filter(context.cells, grid)
     plans = plan_cells(
         settings.evaluators,
@@ -112,13 +113,6 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
     rows = [_row(cell, outcomes[cell.name]) for cell in grid]
     pq.write_table(pa.Table.from_pylist(rows, schema=_CELLS), draft.path / "cells.parquet")
     return _summary(outcomes.values())
-
-
-def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
-    """Return the cells of the evaluator that is trained on the train sets of `leaning_sets`; seeds count from 0."""
-    sets = leaning_train_sets(leaning_sets)
-    evaluator = leaning_sets.summary["evaluator"]
-    return [GridCell(evaluator, one, training) for training, of_training in sets.items() for one in of_training]
 
 
 @dataclass

@@ -101,13 +101,8 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
         made[own["id"]] = pa.array([f"{split}-{number}" for split, number in zip(splits, numbers, strict=True)])
     made[own["source_row"]] = pa.array(numbers, pa.int64())
     if names.column_per_feature:
-        made |= _split_features(raw, names.inputs["features"])
+        places = enumerate(names.inputs["features"])
+        made |= {name: pa.array(np.ascontiguousarray(raw.features[:, place])) for place, name in places}
     last = [own[name] for name in ("group", "source_row", "annotator_labels", "content_hash") if name in own]
     columns = {name: made[name] for name in (own["id"], *names.source_names, *last)}
     return pa.table(columns)
-
-
-def _split_features(raw: Examples, names: tuple[str, ...]) -> dict[str, pa.Array]:
-    """Return one float32 column per feature, as in the source."""
-    matrix = raw.features
-    return {name: pa.array(np.ascontiguousarray(matrix[:, place])) for place, name in enumerate(names)}

@@ -103,7 +103,7 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
         source_columns=names.source_names,
         own_columns=names.own,
         ids_given=names.ids_given,
-        notes=(*trial_note(raw_result), *_standardised_note(raw_result), *_selection_note(selection), *own_notes),
+        notes=(*_notes(raw_result, selection), *own_notes),
         provenance={
             f"data version of {name}": result.data_version
             for name, result in inputs.results.items()
@@ -116,19 +116,16 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
     return {"rows": rows, "weights": weights, "columns": names.raw_columns, "fate_columns": fate}
 
 
-def _standardised_note(raw: PublishedResult) -> tuple[str, ...]:
-    if "standardised" not in raw.summary:
-        return ()
-    return ("Features are standardised: mean 0 and standard deviation 1 over the train rows of the source.",)
-
-
-def _selection_note(selection: RowSelection | None) -> tuple[str, ...]:
-    if selection is None:
-        return ()
-    return (
-        f"A random sample of {len(selection.rows):,} train rows was filtered. Other train rows have the status "
-        f"'not sampled', including {len(selection.held_back):,} rows that were used to choose its size.",
-    )
+def _notes(raw: PublishedResult, selection: RowSelection | None) -> Iterator[str]:
+    """Yield the notes of the dataset card about a row limit, standardised features, and a selection of train rows."""
+    yield from trial_note(raw)
+    if "standardised" in raw.summary:
+        yield "Features are standardised: mean 0 and standard deviation 1 over the train rows of the source."
+    if selection is not None:
+        yield (
+            f"A random sample of {len(selection.rows):,} train rows was filtered. Other train rows have the status "
+            f"'not sampled', including {len(selection.held_back):,} rows that were used to choose its size."
+        )
 
 
 def _own_rows(

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from pydantic_core import to_jsonable_python
-
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
 from aflite_assets.results.sidecar_files import kept_beside, sources_version
@@ -56,7 +54,7 @@ def stage_checks(
     read, inputs = checks.settings.of(settings), {name: results[name] for name in checks.inputs}
     depends = {
         "sources": sources_version(_SOURCES),
-        "settings": to_jsonable_python(read),
+        "settings": checks.settings.as_json(settings),
         "inputs": {name: one.data_version for name, one in inputs.items()},
     }
     kept = kept_beside(

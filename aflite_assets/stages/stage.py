@@ -3,11 +3,10 @@
 Each stage is defined in a module of its name. `pipeline` lists the stages in order.
 """
 
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.checks import CheckOutcome
@@ -92,16 +91,14 @@ class StageSettings:
         return (*self.names.split(), *study_settings(self.stage))
 
     def of(self, spec: DatasetSpec) -> DatasetSpec:
-        """Return the values of these settings; other settings of `spec` are not attributes of the returned object.
+        """Return a copy of a dataset's YAML file with these settings alone; other settings are not attributes of it.
 
-        `spec` may also be an object that another stage's settings returned, if it has the settings.
+        `spec` may also be a copy that another stage's settings returned, if it has the settings.
         """
-        values: DatasetSpec = self._record(*(getattr(spec, name) for name in self.fields))
-        return values
-
-    @cached_property
-    def _record(self) -> Callable[..., Any]:
-        return namedtuple("StageSettings", self.fields)
+        some = spec.model_copy()
+        for name in set(vars(some)) - set(self.fields):
+            del some.__dict__[name]
+        return some
 
     def as_json(self, spec: DatasetSpec) -> dict[str, object]:
         """Return the JSON values for the result's key, in the order of the fields in `DatasetSpec`."""
@@ -212,7 +209,7 @@ class Stage:
     code_version: str
     settings: StageSettings
     inputs: str
-    run: Callable[[Any, StageInputs, Draft, StageContext], Mapping[str, object]]
+    run: Callable[[DatasetSpec, StageInputs, Draft, StageContext], Mapping[str, object]]
     refuse: Callable[[DatasetSpec, Mapping[str, PublishedResult]], None] = lambda spec, results: None
     checks: StageChecks = StageChecks()
 

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,13 @@ _MODEL = "model"
 """Name of the folder of a trained model, inside the folder of the base training's result."""
 
 
+class _Given(TypedDict):
+    seed: int
+    device: DeviceSettings
+    scratch: Path
+    log: Callable[[str], None]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
     """All inputs that a process needs to train a model: settings, rows and folders.
@@ -45,15 +52,14 @@ class TrainingJob:
     scratch: Path
     row_weights: np.ndarray | None = None
 
-    def given(self, log: Callable[[str], None]) -> dict[str, Any]:
+    def given(self, log: Callable[[str], None]) -> _Given:
         """Return the arguments that every training has."""
         return {"seed": self.seed, "device": self.device, "scratch": self.scratch, "log": log}
 
-    def weighted(self, raw: Examples) -> dict[str, Any]:
-        """Return the rows for early stopping and the weights of the train rows, as arguments of a training."""
+    def validation(self, raw: Examples) -> Examples | None:
+        """Return the rows for early stopping, or None if early stopping is off or uses train rows."""
         stopping = getattr(self.settings, "early_stopping", None)
-        split = None if stopping is None else stopping.split
-        return {"validation": None if split is None else raw.in_split(split), "row_weights": self.row_weights}
+        return None if stopping is None or stopping.split is None else raw.in_split(stopping.split)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +77,14 @@ class WeightsJob(TrainingJob):
         from aflite_assets.models.evaluators import train_and_save
 
         raw = examples_of(self.raw)
-        train, weighted = raw.select(self.train_rows), self.weighted(raw)
-        result = train_and_save(self.settings, train, self.target / _MODEL, **weighted, **self.given(log))
+        result = train_and_save(
+            self.settings,
+            raw.select(self.train_rows),
+            self.target / _MODEL,
+            validation=self.validation(raw),
+            row_weights=self.row_weights,
+            **self.given(log),
+        )
         pq.write_table(result.dynamics, self.target / "dynamics.parquet")
         return dict(result.metrics)
 
@@ -109,8 +121,10 @@ class CellJob(TrainingJob):
         raw = examples_of(self.raw)
         tests = tests_of(raw, self.challenge_sets, self.unreported)
         if self.weights is None:
-            train = raw.select(self.train_rows)
-            evaluation = evaluate(self.settings, train, tests, **self.weighted(raw), **self.given(log))
+            train, held_back, weights = raw.select(self.train_rows), self.validation(raw), self.row_weights
+            evaluation = evaluate(
+                self.settings, train, tests, validation=held_back, row_weights=weights, **self.given(log)
+            )
         else:
             evaluation = _continued(self, self.weights, raw, tests, log)
         pq.write_table(predictions_table(evaluation.predictions, tests), self.target / "predictions.parquet")

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,10 +16,10 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import ClusterError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models.kinds import validation_splits
+from aflite_assets.specs.models.kinds import OneStageSpec, validation_splits
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
-from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
+from aflite_assets.stages.evaluation.cell_training import CellJob, TrainingJob, WeightsJob, tests_of
 from aflite_assets.stages.evaluation.evaluator_checks import EVALUATOR_CHECKS
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, check_filter, grid_of, is_wanted
 from aflite_assets.stages.evaluation.row_sets import study_train_sets
@@ -206,9 +205,9 @@ class _Training:
 
     def _write(self, cell: GridCell, part: Draft) -> Mapping[str, float]:
         base, recipe = self.plans.base_trainings.get(cell.name), self.plans.recipes.get(cell.evaluator)
+        settings = first_settings(self.settings.evaluators[cell.evaluator], recipe)
         job = CellJob(
-            settings=first_settings(self.settings.evaluators[cell.evaluator], recipe),
-            **self._given(cell, part),
+            **vars(self._job(settings, cell, part)),
             challenge_sets=self.inputs.challenge_sets,
             unreported=validation_splits(self.settings.evaluators),
             weights=None if base is None else self._weights(base),
@@ -218,20 +217,21 @@ class _Training:
         return self._tracked(cell.name, cell, part, job, title=cell.title)
 
     def _write_base(self, base: BaseTraining, part: Draft) -> Mapping[str, float]:
-        job = WeightsJob(settings=base.settings, **self._given(base.cell, part))
+        job = WeightsJob(**vars(self._job(base.settings, base.cell, part)))
         return self._tracked(base.name, base.cell, part, job, title=base.title)
 
-    def _given(self, cell: GridCell, part: Draft) -> dict[str, Any]:
+    def _job(self, settings: OneStageSpec, cell: GridCell, part: Draft) -> TrainingJob:
         """Return the fields that the jobs of a cell and of its base training share."""
-        return {
-            "train_rows": cell.train_set.row_ids,
-            "seed": cell.seed,
-            "device": self.context.device,
-            "raw": self.inputs.raw_dataset,
-            "target": part.path,
-            "scratch": part.scratch,
-            "row_weights": cell.train_set.weights,
-        }
+        return TrainingJob(
+            settings=settings,
+            train_rows=cell.train_set.row_ids,
+            seed=cell.seed,
+            device=self.context.device,
+            raw=self.inputs.raw_dataset,
+            target=part.path,
+            scratch=part.scratch,
+            row_weights=cell.train_set.weights,
+        )
 
     def _tracked(
         self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob, *, title: str

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
@@ -21,7 +20,7 @@ class RowSets:
     """
 
     stage: str
-    train_sets: Callable[[Any, PublishedResult, int], list[TrainSet]]
+    train_sets: Callable[[DatasetSpec, PublishedResult, int], list[TrainSet]]
     why_missing: Callable[[PublishedResult, DrawnRows], str]
 
 

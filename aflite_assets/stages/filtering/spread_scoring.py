@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,16 +37,24 @@ class ScoredRows:
     seed: int
 
     @classmethod
-    def of(cls, cluster: Cluster, features: np.ndarray, labels: np.ndarray, **given: Any) -> "ScoredRows":
-        """Share the data that workers need; `given` are the further fields, with arrays or None in place of `Shared`.
+    def of(
+        cls,
+        cluster: Cluster,
+        features: np.ndarray,
+        labels: np.ndarray,
+        *,
+        groups: np.ndarray | None,
+        score_only: np.ndarray | None,
+        settings: FilterSettings,
+        seed: int,
+    ) -> "ScoredRows":
+        """Share the data that workers need.
 
         Features that are memory-mapped from a file stay in the file, so a node can have less memory than the features
         need.
         """
-        shared = {
-            name: None if given[name] is None else cluster.share(given[name]) for name in ("groups", "score_only")
-        }
-        return cls(map_or_share(cluster, features), cluster.share(labels), **{**given, **shared})
+        of_groups, scored = (None if each is None else cluster.share(each) for each in (groups, score_only))
+        return cls(map_or_share(cluster, features), cluster.share(labels), of_groups, scored, settings, seed)
 
     def scorer(self) -> Work:
         """Return, in a worker, the function that scores ranges of partition numbers."""

@@ -6,7 +6,6 @@ A result's key contains the hashes and commits, so the key depends on file conte
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -108,9 +107,10 @@ def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> object:
             return {} if spec.annotations is None else _annotations_content(spec.annotations, hashes)
         case "challenge_sets":
             return {name: _challenge_content(one, hashes) for name, one in spec.challenge_sets.items()}
-    models: Any = study_models(spec)[field] if field in with_models() else getattr(spec, field)
+    models: object = study_models(spec)[field] if field in with_models() else getattr(spec, field)
     if isinstance(models, Mapping):
         return {name: {} if one is None else checkpoint_content(one, hashes=hashes) for name, one in models.items()}
+    assert isinstance(models, BaseModel)
     return checkpoint_content(models, hashes=hashes)
 
 

@@ -24,7 +24,7 @@ from aflite_assets.studies.forgettables.analysis.records import (
     threshold_curve,
 )
 from aflite_assets.studies.forgettables.diagnostics.minorities import measure_rows
-from aflite_assets.studies.forgettables.specs.settings import MinoritiesSpec
+from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings
 from aflite_assets.studies.forgettables.stages.forgettable_sets import FORGETTABLE_ROWS, MINORITIES
 
 THRESHOLDS = np.linspace(0, 1, 101)
@@ -34,7 +34,7 @@ THRESHOLDS = np.linspace(0, 1, 101)
 def read_forgettables(result: PublishedResult, context: StudyContext) -> Forgettables:
     """Return all records about forgettable rows; the record is empty if no weak model is asked for."""
     summary, phases, raw = result.summary, context.phases, context.raw
-    minorities: MinoritiesSpec | None = context.settings.minorities
+    minorities = ForgettablesSettings.of(context.settings).minorities
     if summary.get("nothing_asked"):
         return Forgettables()
     shown = {phase.start for phase in phases.values()}

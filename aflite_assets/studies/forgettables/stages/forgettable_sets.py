@@ -14,6 +14,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import ClusterError, DataError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import NeuralModelSpec, validation_splits
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import weights_key
@@ -76,11 +77,12 @@ class WeakTraining:
         return f"weights:{self.evaluator}.full.{self.seed}" if self.evaluator else f"{self.name}.{self.seed}"
 
 
-def run(settings: ForgettablesSettings, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(spec: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train weak models on `full`, count the rows that they forget, and draw sets; a failed model has no sets.
 
     If the dataset's YAML file has no `forgettables`, nothing is trained and no file is written.
     """
+    settings = ForgettablesSettings.of(spec)
     if not settings.forgettables:
         return {"nothing_asked": True}
     raw = load_examples(inputs.raw_dataset.path)

@@ -59,13 +59,14 @@ points to each side.
 """
 
 
-def run(settings: SampleSettings, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(spec: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train a model on growing samples until its accuracy on held-back rows stops increasing; publish the chosen
     sample.
 
     `rows.parquet` lists the ids of the sample and of the held-back rows. If the dataset's YAML file requests no sample,
     nothing is trained and no file is published.
     """
+    settings = SampleSettings.of(spec)
     if settings.sample is None:
         return {"nothing_asked": True}
     raw = load_examples(inputs.raw_dataset.path)

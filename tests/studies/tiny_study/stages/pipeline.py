@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings, StudyStage
 
 from ..specs.settings import PART as SETTINGS
@@ -11,9 +12,9 @@ from ..specs.settings import PART as SETTINGS
 ASKS = {"rows_are_enough": "There are enough train rows."}
 
 
-def run(settings: SETTINGS, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
-    rows = inputs.raw_dataset.summary["rows"]["train"]
-    return {"nothing_asked": True} if settings.enough_rows is None else {"rows": rows, "enough": settings.enough_rows}
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+    rows, enough = inputs.raw_dataset.summary["rows"]["train"], SETTINGS.of(settings).enough_rows
+    return {"nothing_asked": True} if enough is None else {"rows": rows, "enough": enough}
 
 
 def check(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:

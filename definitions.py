@@ -8,7 +8,7 @@ import dagster as dg
 
 from aflite_assets import assets
 from aflite_assets.assets.display.source_links import linked_to_source
-from aflite_assets.automation.alerts import failure_alerts, refresh_alerts
+from aflite_assets.automation.alerts import check_alerts, failure_alerts
 from aflite_assets.automation.datasets import datasets
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.one_process import one_process_executor
@@ -38,7 +38,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         asset_checks=[up_to_date, *dg.load_asset_checks_from_package_module(assets)],
         jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
         schedules=[forget_old_runs_monthly],
-        sensors=[datasets, failure_alerts, refresh, refresh_alerts],
+        sensors=[check_alerts, datasets, failure_alerts, refresh],
         executor=one_process_executor,
         resources=resources | resource_overrides,
         # At this logger's default level, INFO, the log has the lines of the assets, but not Dagster's own events.

@@ -54,13 +54,12 @@ BELOW: dict[str, set[str]] = {
     "fixing": {"data", "results", "scan", "specs"},
     "analysis": {"algorithm", "data", "scan", "specs"},
     "reports": {"analysis", "data", "scan", "specs"},
-    "notifying": set(),
     "resources": {"cluster", "models", "results", "tracking"},
     "stages": PIPELINE - {"stages"},
     "refresh": PIPELINE,
     "assets": PIPELINE | {"refresh", "resources"},
-    "automation": PIPELINE | {"refresh", "notifying", "assets", "resources"},
-    "command_line": PIPELINE | {"refresh", "notifying", "automation"},
+    "automation": PIPELINE | {"refresh", "assets", "resources"},
+    "command_line": PIPELINE | {"refresh", "automation"},
 }
 """What each package may import; `definitions` is above all of them."""
 DAGSTER = ("assets", "automation")

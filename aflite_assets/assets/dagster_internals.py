@@ -34,8 +34,8 @@ from dagster._serdes import ConfigurableClassData
 # The type of the error in events of failed steps and runs.
 from dagster._utils.error import SerializableErrorInfo
 
-# A waiting step has to notice that its run was cancelled.
-from dagster._utils.interrupts import pop_captured_interrupt
+# A waiting run or step has to notice that the run was cancelled.
+from dagster._utils.interrupts import pop_captured_interrupt, raise_interrupts_as
 
 
 def run_webserver(arguments: Sequence[str], *, wrap: Callable[[Any], Any]) -> None:
@@ -110,6 +110,7 @@ __all__ = [
     "SerializableErrorInfo",
     "inner_plan_execution_iterator",
     "pop_captured_interrupt",
+    "raise_interrupts_as",
     "run_dev",
     "run_webserver",
 ]

@@ -5,10 +5,9 @@ import dagster as dg
 from aflite_assets.assets.common import OWNERS, table
 from aflite_assets.refresh.due import outlooks
 from aflite_assets.refresh.state import RefreshState
-from aflite_assets.refresh.status import LETTERS, dataset_status
+from aflite_assets.refresh.status import dataset_status
 from aflite_assets.results.file_hashes import FileHashes
 from aflite_assets.specs.registry import load_registry
-from aflite_assets.stages.pipeline import STAGES
 from resources import ResultStoreResource
 
 MOST_BYTES = 16 << 30
@@ -23,7 +22,7 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
     Failed and cancelled runs are in the list of runs, and not in this table.
     """
     store = result_store.open()
-    state, registry = RefreshState.beside(store), load_registry(made=store.datasets())
+    registry = load_registry(made=store.datasets())
     due = list(outlooks(registry, store, hashes=FileHashes(most_bytes=MOST_BYTES)))
     plans = [each.plan for each in due]
     begun = [plan for plan in plans if plan.failure is not None or plan.begun]
@@ -33,7 +32,7 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
             "stage": stage.stage,
             "state": stage.state,
             "seconds last time": stage.seconds,
-            "why": "; ".join(map(str, stage.reasons))[:_LONGEST_WHY],
+            "why": "; ".join(stage.reasons)[:_LONGEST_WHY],
         }
         for plan in begun
         for stage in plan.stages
@@ -43,7 +42,6 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
         {"dataset": plan.dataset, "state": "refused", "why": plan.failure} for plan in begun if plan.failure is not None
     ]
     standing = [dataset_status(each, store) for each in due]
-    paused, checked = state.paused(), state.last_check()
     return dg.MaterializeResult(
         metadata={
             "plan": table([*failures, *stages]),
@@ -51,19 +49,16 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
                 {
                     "dataset": status.dataset,
                     "last made": status.made and f"{status.made:%Y-%m-%d %H:%M} UTC",
-                    "stages": status.letters,
+                    "stages": status.counts,
                     "megabytes": status.size / 1e6,
                     "needs you": "; ".join(status.troubles)[:_LONGEST_WHY],
                     "waits": "; ".join(status.waits)[:_LONGEST_WHY],
                 }
                 for status in standing
             ),
-            "stages": ", ".join(STAGES),
-            "letters": ", ".join(f"{letter} {meaning}" for letter, meaning in LETTERS.items()),
             "stages_to_make": len(stages),
             "datasets_up_to_date": sum(plan.up_to_date for plan in plans),
-            "last_checked": "never" if checked is None else f"{checked:%Y-%m-%d %H:%M} UTC",
-            "paused": paused or "no",
+            "paused": RefreshState.beside(store).paused() or "no",
         }
     )
 

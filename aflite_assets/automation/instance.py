@@ -6,8 +6,6 @@ the file there is no lock.
 """
 
 import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +13,12 @@ import dagster as dg
 import yaml
 from filelock import FileLock
 
-from aflite_assets.assets.dagster_internals import (
-    ConfigurableClassData,
-    DagsterSqliteStorage,
-    InstanceRef,
-)
+from aflite_assets.assets.dagster_internals import ConfigurableClassData, DagsterSqliteStorage, InstanceRef
 
 SETTINGS = Path(__file__).with_name("dagster.yaml")
 """The shipped settings; the repository's `dagster.yaml` is a link to this file."""
 
 LOCK = ".first-contact.lock"
-STALE_REVISION = "5771160a95ad"
-"""The revision that Dagster writes into SQLite databases that have tables and no revision."""
 _LOCK_SECONDS = 300
 
 
@@ -70,38 +62,12 @@ class AfliteInstance(dg.DagsterInstance):
 def prepare_instance(folder: Path) -> list[str]:
     """Prepare the instance in `folder`, by one process at a time, and return what was done, in words.
 
-    The shipped settings are copied unless the folder has settings. Databases with two revisions are repaired
-    (`mend_revisions`).
+    The shipped settings are copied unless the folder has settings.
     """
-    done = []
+    done = ["databases opened"]
     with creation_lock(folder):
         if not (folder / SETTINGS.name).exists():
             shutil.copyfile(SETTINGS, folder / SETTINGS.name)
-            done.append(f"{SETTINGS.name} copied")
-        done += [f"{path.name} mended: made by two processes at once" for path in mend_revisions(folder)]
-        ours = "AfliteInstance" in (folder / SETTINGS.name).read_text(encoding="utf-8")
-        if not ours:
-            dg.DagsterInstance.from_config(str(folder)).dispose()
-    if ours:  # takes the lock itself
-        dg.DagsterInstance.from_config(str(folder)).dispose()
-    return [*done, "databases opened"]
-
-
-def mend_revisions(folder: Path) -> list[Path]:
-    """Remove the older revision from SQLite databases that two processes created at once; return the databases' paths.
-
-    The second process found tables without a revision and added an old revision to the newest one. Dagster then fails
-    with "more than one head present", although the tables are new. No other process may use the instance meanwhile.
-    """
-    mended = []
-    runs = sorted((folder / "history" / "runs").glob("*.db"))
-    for path in [folder / "history" / "runs.db", *runs, folder / "schedules" / "schedules.db"]:
-        if not path.is_file():
-            continue
-        with closing(sqlite3.connect(path)) as connection, connection:
-            made = connection.execute("SELECT name FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
-            revisions = connection.execute("SELECT version_num FROM alembic_version").fetchall() if made else []
-            if len(revisions) > 1 and (STALE_REVISION,) in revisions:
-                connection.execute("DELETE FROM alembic_version WHERE version_num = ?", (STALE_REVISION,))
-                mended.append(path)
-    return mended
+            done.insert(0, f"{SETTINGS.name} copied")
+    dg.DagsterInstance.from_config(str(folder)).dispose()
+    return done

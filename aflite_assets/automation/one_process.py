@@ -4,9 +4,9 @@ Results are computed in one child process (`stages.child_process`). A step with 
 here, but Dagster's executor with a process per step takes seconds to start each step.
 """
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 
 import dagster as dg
 
@@ -18,7 +18,7 @@ from aflite_assets.assets.dagster_internals import (
     PlanOrchestrationContext,
     RetryMode,
     inner_plan_execution_iterator,
-    pop_captured_interrupt,
+    raise_interrupts_as,
 )
 from aflite_assets.assets.steps.attempts import was_cancelled
 from aflite_assets.assets.steps.card_slots import PatientSlots
@@ -26,9 +26,6 @@ from aflite_assets.assets.steps.run_scope import RunScope, run_scope
 from aflite_assets.automation.dead_runs import end_dead_runs, mark_run
 from aflite_assets.automation.runs_of_datasets import INTERRUPTED_TAG, started_elsewhere
 from aflite_assets.errors import DatasetBusyError, StoreError
-
-_LONGEST_NAP = 0.5
-"""Seconds between two checks of a waiting run whether it was cancelled."""
 
 
 @dg.executor(name="one_process")
@@ -123,16 +120,11 @@ def _scope(job_context: PlanExecutionContext) -> RunScope | None:
 
 
 def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitStack) -> None:
-    """Take the dataset's lock; if another run holds it, log the name of that run once and wait."""
-    reported = False
-    while True:
-        try:
-            stack.enter_context(scope.store.dataset_lock(scope.partition, what=scope.what, wait=0))
-            return
-        except DatasetBusyError as error:
-            if not reported:
-                job_context.log.info(f"Waiting: {error}")
-            reported = True
-        if pop_captured_interrupt():
-            raise dg.DagsterExecutionInterruptedError
-        time.sleep(_LONGEST_NAP)
+    """Take the dataset's lock; if another run holds it, log the name of that run and wait until a person cancels."""
+    hold = partial(scope.store.dataset_lock, scope.partition, what=scope.what)
+    try:
+        stack.enter_context(hold(wait=0))
+    except DatasetBusyError as error:
+        job_context.log.info(f"Waiting: {error}")
+        with raise_interrupts_as(dg.DagsterExecutionInterruptedError):
+            stack.enter_context(hold())

@@ -9,19 +9,18 @@ eleven stages would take eleven ticks. In one run, a stage with unchanged inputs
 """
 
 import logging
-from dataclasses import dataclass, field
+import time
 from datetime import UTC, datetime
 
 import dagster as dg
 
 from aflite_assets.automation.jobs import benchmark_job
 from aflite_assets.automation.run_requests import BECAUSE_TAG, run_request
-from aflite_assets.automation.runs_of_datasets import last_run, under_way
+from aflite_assets.automation.runs_of_datasets import last_run
 from aflite_assets.automation.up_to_date import MOST_BYTES, evaluation, stale_lines
 from aflite_assets.automation.watched_versions import digest, event_of, inputs_of, watched_version
 from aflite_assets.refresh.due import LastRun, outlooks
 from aflite_assets.refresh.plan import DatasetPlan
-from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.registry import load_registry
@@ -42,67 +41,58 @@ _MOST_LINES = 30
 )
 def refresh(context: dg.SensorEvaluationContext, result_store: ResultStoreResource) -> dg.SensorResult:
     """Check all datasets once."""
-    return Tick(context.instance, result_store.open(), context.log, datetime.now(UTC)).look(context.cursor)
+    return check_all(context.instance, result_store.open(), context.log, datetime.now(UTC), context.cursor)
 
 
-@dataclass
-class Tick:
-    """One check of all datasets at the time `now`. `watch` remembers files between ticks, to see which files change."""
+def check_all(
+    instance: dg.DagsterInstance,
+    store: ResultStore,
+    log: logging.Logger,
+    now: datetime,
+    cursor: str | None,
+    *,
+    watch: Watch | None = None,
+    most_bytes: int | None = MOST_BYTES,
+) -> dg.SensorResult:
+    """Plan every dataset; return the runs to start, the events to report and the next cursor.
 
-    instance: dg.DagsterInstance
-    store: ResultStore
-    log: logging.Logger
-    now: datetime
-    watch: Watch = field(default_factory=lambda: Watch(apart=STILL_SECONDS))
-    most_bytes: int | None = MOST_BYTES
+    The cursor is a hash of the stale stages and of the hour, at which the check `up_to_date` was last evaluated.
 
-    def look(self, cursor: str | None) -> dg.SensorResult:
-        """Plan every dataset; return the runs to start, the events to report and the next cursor.
+    Raises:
+        StoreError: the notes about refreshes cannot be kept, or the store is of another format.
+    """
+    store.check_format()
+    planned = time.time()
+    requests: list[dg.RunRequest] = []
+    events: list[dg.AssetMaterialization | dg.AssetCheckEvaluation] = []
+    lines: list[str] = []
+    stale: list[str] = []
+    registry = load_registry(made=store.datasets())
+    hashes = FileHashes(most_bytes=most_bytes, watch=watch or Watch(apart=STILL_SECONDS))
 
-        The cursor is a hash of the stale stages and of the hour, at which the check `up_to_date` was last evaluated.
+    def last(plan: DatasetPlan) -> LastRun | None:
+        inputs = inputs_of(registry[plan.dataset], plan)
+        return last_run(instance, plan.dataset, inputs, now=now.timestamp(), planned=planned)
 
-        Raises:
-            StoreError: the notes about refreshes cannot be kept, or the store is of another format.
-        """
-        self.store.check_format()
-        self._active = under_way(self.instance)
-        requests: list[dg.RunRequest] = []
-        events: list[dg.AssetMaterialization | dg.AssetCheckEvaluation] = []
-        lines: list[str] = []
-        stale: list[str] = []
-        self._registry = load_registry(made=self.store.datasets())
-        hashes = FileHashes(most_bytes=self.most_bytes, watch=self.watch)
-        for due in outlooks(
-            self._registry, self.store, last=self._last_run, hashes=hashes, now=self.now, dry_run=False
-        ):
-            name, plan = due.plan.dataset, due.plan
-            stale += stale_lines(plan)
-            if plan.failure is not None:
-                self.log.warning(plan.failure)
-                lines.append(f"{name} is left out: {plan.failure.splitlines()[0]}")
-                continue
-            events += event_of(self.instance, plan, watched_version(self._registry[name], plan))
-            if due.waits is not None:
-                lines.append(f"{name} waits for {due.waits}")
-            elif due.stages:
-                requests.append(run_request(self.instance, self.store, due, inputs_of(self._registry[name], plan)))
-                self.log.info(f"{name} is run: {requests[-1].tags[BECAUSE_TAG]}")
-            elif plan.begun or plan.in_state("left", "cancelled"):
-                lines += [f"{name}: {why}" for why in due.why_not]
-        mark = digest([f"{self.now:%Y-%m-%d %H}", *stale])
-        events += [] if cursor == mark else [evaluation(stale, now=self.now)]
-        RefreshState.beside(self.store).note_check(now=self.now)
-        for line in lines:
-            self.log.info(line)
-        lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
-        skip = None if requests else "\n".join(lines) or "nothing is due"
-        return dg.SensorResult(run_requests=requests or None, skip_reason=skip, asset_events=events, cursor=mark)
-
-    def _last_run(self, plan: DatasetPlan) -> LastRun | None:
-        """Return the last run of a planned dataset, if it matters.
-
-        A run that ended during this tick counts as active, because the plan may lack its results.
-        """
-        inputs = inputs_of(self._registry[plan.dataset], plan)
-        latest = last_run(self.instance, plan.dataset, inputs, now=self.now.timestamp())
-        return self._active.get(plan.dataset) or latest
+    for due in outlooks(registry, store, last=last, hashes=hashes, now=now, dry_run=False):
+        name, plan = due.plan.dataset, due.plan
+        stale += stale_lines(plan)
+        if plan.failure is not None:
+            log.warning(plan.failure)
+            lines.append(f"{name} is left out: {plan.failure.splitlines()[0]}")
+            continue
+        events += event_of(instance, plan, watched_version(registry[name], plan))
+        if due.waits is not None:
+            lines.append(f"{name} waits for {due.waits}")
+        elif due.stages:
+            requests.append(run_request(instance, store, due, inputs_of(registry[name], plan)))
+            log.info(f"{name} is run: {requests[-1].tags[BECAUSE_TAG]}")
+        elif plan.begun or plan.in_state("left", "cancelled"):
+            lines += [f"{name}: {why}" for why in due.why_not]
+    mark = digest([f"{now:%Y-%m-%d %H}", *stale])
+    events += [] if cursor == mark else [evaluation(stale, now=now)]
+    for line in lines:
+        log.info(line)
+    lines[_MOST_LINES:] = [f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else []
+    skip = None if requests else "\n".join(lines) or "nothing is due"
+    return dg.SensorResult(run_requests=requests or None, skip_reason=skip, asset_events=events, cursor=mark)

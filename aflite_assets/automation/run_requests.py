@@ -10,15 +10,14 @@ from typing import Any
 import dagster as dg
 
 from aflite_assets.assets.steps.attempts import REFRESH_TAG
-from aflite_assets.automation.alerts import alerts_of_run
 from aflite_assets.automation.instance import SETTINGS, prepare_instance
-from aflite_assets.automation.runs_of_datasets import COMMAND, INPUTS_TAG, PARTITION_TAG, last_run
+from aflite_assets.automation.runs_of_datasets import COMMAND, INPUTS_TAG, PARTITION_TAG, how_it_failed, last_run
 from aflite_assets.automation.watched_versions import digest, inputs_of
-from aflite_assets.notifying import Alert
 from aflite_assets.refresh.due import Due, LastRun
 from aflite_assets.refresh.plan import DatasetPlan
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import Registry
 
 BECAUSE_TAG = "aflite/because"
 _ROOT = str(Path(__file__).parents[2])
@@ -43,16 +42,19 @@ def run_request(instance: dg.DagsterInstance, store: ResultStore, due: Due, inpu
     return dg.RunRequest(run, partition_key=name, asset_selection=assets, tags=tags)
 
 
-def last_run_at_home(spec: DatasetSpec, plan: DatasetPlan) -> LastRun | None:
-    """Return the last run of a planned dataset in the instance in `DAGSTER_HOME`."""
+def last_run_at_home(registry: Registry, plan: DatasetPlan) -> LastRun | None:
+    """Return the last run of a planned dataset in the instance in `DAGSTER_HOME`, or None if it does not matter."""
+    if plan.up_to_date:
+        return None
+    now, inputs = time.time(), inputs_of(registry[plan.dataset], plan)
     with opened_instance() as instance:
-        return last_run(instance, spec.name, inputs_of(spec, plan), now=time.time())
+        return last_run(instance, plan.dataset, inputs, now=now, planned=now)
 
 
 def run_here(
     store: ResultStore, spec: DatasetSpec, due: Due, *, run_config: Mapping[str, Any], by_hand: bool
-) -> list[Alert]:
-    """Run the due stages in this process, as `dg launch` does, and return what there is to say about the run.
+) -> str | None:
+    """Run the due stages in this process, as `dg launch` does; return how the run failed, or None if it succeeded.
 
     `by_hand`: whether stages run although they refused the same inputs before.
 
@@ -75,7 +77,7 @@ def run_here(
         assert run is not None
         if run.status == dg.DagsterRunStatus.CANCELED:
             raise KeyboardInterrupt
-        return alerts_of_run(instance, run)
+        return None if result.success else how_it_failed(instance, run)
 
 
 @contextmanager

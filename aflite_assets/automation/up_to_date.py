@@ -33,7 +33,7 @@ def stale_lines(plan: DatasetPlan) -> list[str]:
     if plan.failure is not None:
         return [f"{plan.dataset}: all: {plan.failure}"]
     stale = (stage for stage in plan.stages if stage.made_before and not stage.current)
-    return [f"{plan.dataset}: {one.stage}: {'; '.join(map(str, one.reasons[:3])) or one.state}" for one in stale]
+    return [f"{plan.dataset}: {one.stage}: {'; '.join(one.reasons[:3]) or one.state}" for one in stale]
 
 
 def evaluation(stale: Sequence[str], *, now: datetime) -> dg.AssetCheckEvaluation:

@@ -14,6 +14,7 @@ from aflite_assets.stages.shared.content_hashes import CONTENT_FIELDS, FieldCont
 
 ASSET = "source_files"
 VERSION_TAG = "dagster/data_version"
+_OF_FILES = ("file ", "commit ", "the files ")
 
 
 def watched_version(spec: DatasetSpec, plan: DatasetPlan) -> str | None:
@@ -42,17 +43,10 @@ def event_of(instance: dg.DagsterInstance, plan: DatasetPlan, version: str | Non
     A version is new if it differs from the last reported version. If no version was reported, a version is new if
     files or commits changed since the current results, so the first tick reports only changes.
     """
-    reasons = [reason for stage in plan.stages for reason in stage.reasons if reason.kind in ("file", "commit")]
-    changed = "\n".join(dict.fromkeys(map(str, reasons)))
+    changed = dict.fromkeys(one for stage in plan.stages for one in stage.reasons if one.startswith(_OF_FILES))
     latest = latest_version(instance, plan.dataset)
     if version is not None and (changed if latest is None else latest != version):
-        files = plan.contents.files(CONTENT_FIELDS).values() if plan.contents is not None else ()
-        sizes = [file.mark.size for some in files for file in some]
-        metadata: dict[str, str | int] = {
-            "changed": changed or "nothing, compared with the current results",
-            "files": len(sizes),
-            "bytes": sum(sizes),
-        }
+        metadata = {"changed": "\n".join(changed) or "nothing, compared with the current results"}
         yield dg.AssetMaterialization(ASSET, partition=plan.dataset, metadata=metadata, tags={VERSION_TAG: version})
 
 

@@ -13,8 +13,8 @@ from aflite_assets.paths import aflite_home
 _INIT = """\
 Creates the folder AFLITE_HOME and MLflow's database in it. If DAGSTER_HOME or --dagster-home is set, it also creates
 the Dagster instance in that folder, with the project's dagster.yaml unless the folder has one. Otherwise, the first run
-would create these files. The command may run at the same time as other commands and runs. Existing files are kept;
-running the command again is harmless, and repairs an instance with the error "more than one head present".
+would create these files. The command may run at the same time as other commands and runs. Existing files are kept, so
+running the command again is harmless.
 """
 
 

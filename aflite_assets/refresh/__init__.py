@@ -1,1 +1,1 @@
-"""Scheduled refreshes without Dagster: changed inputs, due stages, earlier failures, and the run of a dataset."""
+"""The plan of a refresh without Dagster: changed inputs, due stages, refused inputs, and the status of datasets."""

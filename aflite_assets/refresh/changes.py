@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from aflite_assets.results import ResultKey
 from aflite_assets.results.file_hashes import HashedFile
@@ -11,27 +10,10 @@ from aflite_assets.stages.shared.content_hashes import MISSING
 from aflite_assets.stages.shared.file_records import OWN_RECORDS, records
 from aflite_assets.wording import truncate
 
-Kind = Literal["never made", "lost", "incomplete", "field", "file", "commit", "code version", "input", "note"]
-
 _NAMED = ("challenge_sets", "representations", "evaluators", "forgettables")
 _MOST_CHANGES = 8
 _LONGEST = 60
 _UNSET = object()
-
-
-@dataclass(frozen=True)
-class Change:
-    """One reason why a stage is due: what changed, and its old and new value, shortened."""
-
-    kind: Kind
-    what: str
-    old: str | None = None
-    new: str | None = None
-
-    def __str__(self) -> str:
-        if self.old is None and self.new is None:
-            return self.what
-        return f"{self.what}: {self.old} -> {self.new}"
 
 
 def changes(
@@ -40,31 +22,27 @@ def changes(
     *,
     old_files: Mapping[str, Mapping[str, Any]],
     new_files: Mapping[str, Sequence[HashedFile]],
-) -> tuple[Change, ...]:
+) -> tuple[str, ...]:
     """Return the differences between `key` and the key from which a result was computed (`made_from`).
 
     `old_files`: records of files in the result, by field.
     """
     old, new = made_from["fields"], key.fields
     versions = made_from["code_version"], key.code_version
-    differences = [] if versions[0] == versions[1] else [Change("code version", "code version", *versions)]
+    differences = [] if versions[0] == versions[1] else [_arrow("code version", *versions)]
     was, now = ({name: each[name] for name in each if name not in ("contents", "attempt")} for each in (old, new))
-    differences += [
-        Change("field", name, _json_text(before), _json_text(after))
-        for name, before, after in _differences(was, now, "")
-    ]
+    differences += [_arrow(name, _json_text(was), _json_text(now)) for name, was, now in _differences(was, now, "")]
     for field in dict.fromkeys([*old.get("contents", {}), *new.get("contents", {})]):
         before, after = (each.get("contents", {}).get(field, {}) for each in (old, new))
         if before != after:
             found = list(_content(field, before, after, old_files.get(field, {}), new_files.get(field, ())))
-            differences += found or [Change("file", f"the files of {field} have changed")]
+            differences += found or [f"the files of {field} have changed"]
     for name in dict.fromkeys([*made_from["inputs"], *key.inputs]):
         before, after = made_from["inputs"].get(name), key.inputs.get(name)
         if before != after:
-            differences.append(Change("input", f"data version of {name}", _short(before), _short(after)))
+            differences.append(_arrow(f"data version of {name}", _short(before), _short(after)))
     more = len(differences) - _MOST_CHANGES
-    note = (Change("note", f"and {more} more changes"),) if more > 0 else ()
-    return (*differences[:_MOST_CHANGES], *note)
+    return (*differences[:_MOST_CHANGES], *([f"and {more} more changes"] if more > 0 else []))
 
 
 def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
@@ -82,15 +60,15 @@ def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any
 
 def _content(
     field: str, old: Any, new: Any, old_files: Mapping[str, Any], new_files: Sequence[HashedFile]
-) -> Iterator[Change]:
+) -> Iterator[str]:
     """Describe changes in the content of one field; in a field of `_NAMED`, each model or set has a content."""
     was, now = (each if field in _NAMED else {"": each} for each in (old, new))
     for name in dict.fromkeys([*was, *now]):
         place, before, after = f"{field}.{name}".rstrip("."), was.get(name, {}), now.get(name, {})
         if MISSING in (before, after) and before != after:
-            yield Change("file", place, *("missing" if each == MISSING else "there" for each in (before, after)))
+            yield _arrow(place, *("missing" if each == MISSING else "there" for each in (before, after)))
         elif before.get("commit") != after.get("commit"):
-            yield Change("commit", f"commit of {place}", _short(before.get("commit")), _short(after.get("commit")))
+            yield _arrow(f"commit of {place}", _short(before.get("commit")), _short(after.get("commit")))
         elif field not in OWN_RECORDS:
             yield from _file_changes(before, after)
     recorded = records(new_files, folded=any("files" in record for record in old_files.values()))
@@ -98,14 +76,16 @@ def _content(
     yield from _file_changes(*hashes) if field in OWN_RECORDS else ()
 
 
-def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[Change]:
-    differences = []
+def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
     for path in dict.fromkeys([*old, *new]):
         if path in old and path in new and old[path] != new[path]:
-            differences.append(Change("file", f"file {path}", _short(old[path]), _short(new[path])))
+            yield _arrow(f"file {path}", _short(old[path]), _short(new[path]))
         elif path not in old or path not in new:
-            differences.append(Change("file", f"file {path} is {'gone' if path in old else 'new'}"))
-    return differences
+            yield f"file {path} is {'gone' if path in old else 'new'}"
+
+
+def _arrow(what: str, old: str, new: str) -> str:
+    return f"{what}: {old} -> {new}"
 
 
 def _short(digest: str | None) -> str:

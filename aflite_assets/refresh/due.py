@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from aflite_assets.refresh.changes import Change
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_datasets
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
@@ -41,9 +40,7 @@ class Due:
 
     `plan`: the plan, in which stages that are left out until their inputs change are "left" or "cancelled". `stages`:
     stages to run, in order. `following`: later stages, which may become due. `why_not`: a line with the remedy for each
-    stage that does not run. `waits`: the active run that a refresh waits for. `closed`: a pause, `refresh: never` or
-    cron forbids all stages. `never_begun`: the dataset has no result, its file does not set `refresh.start`, and no run
-    of it failed.
+    stage that does not run. `waits`: the active run that a refresh waits for.
     """
 
     plan: DatasetPlan
@@ -51,8 +48,6 @@ class Due:
     following: tuple[str, ...] = ()
     why_not: tuple[str, ...] = ()
     waits: str | None = None
-    closed: bool = False
-    never_begun: bool = False
 
     @property
     def failed(self) -> bool:
@@ -111,7 +106,6 @@ def what_is_due(
         StoreError: the notes in `state` cannot be read or written.
     """
     name = plan.dataset
-    never_begun = not plan.begun and bool(plan.stale) and refresh != "never" and not refresh.start
     if not at_once:
         ended = None if last is None or last.kind in ("active", *retried) else last
         plan = replace(plan, stages=tuple(_left_out(stage, state, ended) for stage in plan.stages))
@@ -119,10 +113,10 @@ def what_is_due(
         return Due(plan, waits=last.words)
     closed = _closed(plan, refresh, now, state, at_once=at_once, dry_run=dry_run)
     if closed is not None:
-        return Due(plan, why_not=() if plan.up_to_date else (closed,), closed=True, never_begun=never_begun)
+        return Due(plan, why_not=() if plan.up_to_date else (closed,))
     assert refresh != "never"
-    left_out = plan.in_state("left", "cancelled")
-    why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in (*plan.in_state("waiting", "refused"), *left_out)]
+    unready = plan.in_state("waiting", "refused", "left", "cancelled")
+    why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in unready]
     due: list[StagePlan] = []
     for stage in plan.stale:
         if stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
@@ -141,7 +135,6 @@ def what_is_due(
             if stage.stage in later and (refresh.start or _made_before(stage.stage, plan))
         ),
         why_not=tuple(why_not),
-        never_begun=never_begun and not left_out,
     )
 
 
@@ -154,7 +147,7 @@ def _left_out(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> S
     option = "" if end.kind == "interrupted" else "--now "
     start = f"start it with `aflite refresh {option}{stage.dataset}`"
     remedy = f"correct its inputs, or {start}" if end.kind == "failed" else start
-    reason = Change("note", f"it is not retried until its inputs change: {end.words}; {remedy}")
+    reason = f"it is not retried until its inputs change: {end.words}; {remedy}"
     return replace(stage, state="left" if end.kind == "failed" else "cancelled", reasons=(reason,))
 
 

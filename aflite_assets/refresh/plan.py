@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from aflite_assets.data.hub.datasets import asked_anew
 from aflite_assets.errors import AfliteError, SpecError, StoreError, UnsettledDataError
-from aflite_assets.refresh.changes import Change, changes
+from aflite_assets.refresh.changes import changes
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.damage import manifest_damage
 from aflite_assets.results.file_hashes import FileHashes
@@ -32,16 +32,7 @@ _log = logging.getLogger(__name__)
 _LOST = "its folder is missing, or was set aside because it was damaged"
 
 State = Literal["found", "made", "after", "waiting", "refused", "left", "cancelled"]
-STATES: Mapping[State, str] = {
-    "found": "its result exists",
-    "made": "it would be made",
-    "after": "it depends on stages that are not found",
-    "waiting": "a file is still being written, or not hashed yet",
-    "refused": "it cannot be made until the named problem is fixed",
-    "left": "it was refused or failed; a person has to act",
-    "cancelled": "its run was cancelled; a person has to start it again",
-}
-"""Meanings of the states in words. Only `what_is_due` gives stages the last two states."""
+"""State of a stage, as docs/operations.md explains. Only `what_is_due` gives stages the last two states."""
 HUB_SECONDS = 15.0
 """Seconds within which the Hub answers all requests of a plan for commits."""
 
@@ -59,7 +50,7 @@ class StagePlan:
     dataset: str
     stage: str
     state: State
-    reasons: tuple[Change, ...] = ()
+    reasons: tuple[str, ...] = ()
     seconds: float | None = None
     key: str | None = None
     current: bool = False
@@ -69,6 +60,13 @@ class StagePlan:
     def stale(self) -> bool:
         """Whether running the stage now would change the inputs of later stages."""
         return self.state == "made" or (self.state == "found" and not self.current)
+
+    @property
+    def state_words(self) -> str:
+        """The state for a person."""
+        if not self.made_before and self.state in ("made", "after", "waiting"):
+            return "never made"
+        return {"made": "to make", "found": "found" if self.current else "not current"}.get(self.state, self.state)
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ class _Planner:
             key = stage_key(stage, self.spec, inputs, contents=self.contents)
             missing = [name for name in stage.input_names if name not in inputs]
             if missing:
-                return self._planned("after", (*self._own_changes(key), Change("note", f"after {', '.join(missing)}")))
+                return self._planned("after", (*self._own_changes(key), f"after {', '.join(missing)}"))
             unavailable = self._unavailable(key)
             if unavailable:
                 return self._planned("waiting", unavailable, key=key.digest)
@@ -195,50 +193,50 @@ class _Planner:
             stage.check_inputs(self.spec, inputs)
             if waits_for_scan(stage.name, self.spec):
                 if CUE_SCAN.name not in self.results:
-                    return self._planned("after", (Change("note", f"after {CUE_SCAN.name}"),), key=key.digest)
+                    return self._planned("after", (f"after {CUE_SCAN.name}",), key=key.digest)
                 refuse_artefact(self.spec, self.results[CUE_SCAN.name])
         except UnsettledDataError as error:
-            return self._planned("waiting", (Change("note", str(error)),))
+            return self._planned("waiting", (str(error),))
         except AfliteError as error:
-            return self._planned("refused", (Change("note", str(error)),))
+            return self._planned("refused", (str(error),))
         return self._planned("made", self._why_made(key, again=wanted != key), key=key.digest)
 
     def _is_found(self, key: ResultKey, result: PublishedResult) -> StagePlan:
         self.results[self.stage.name] = result
         current = self.current is not None and self.current.key == result.key
-        reasons: tuple[Change, ...] = () if current else (Change("note", "found, but another result is current"),)
+        reasons: tuple[str, ...] = () if current else ("found, but another result is current",)
         if self.current is not None and not current:
             reasons += self._own_changes(key)
         return self._planned("found", reasons, key=key.digest, current=current)
 
-    def _why_made(self, key: ResultKey, *, again: bool) -> tuple[Change, ...]:
+    def _why_made(self, key: ResultKey, *, again: bool) -> tuple[str, ...]:
         different = self._own_changes(key)
         if different:
             return different
         if again:
-            return (Change("incomplete", "its result lacks parts that failed; they are tried again"),)
+            return ("its result lacks parts that failed; they are tried again",)
         damage = self.store.damage(self.stage.name, self.spec.name, key)
         why = _LOST if damage is None else f"its result is damaged: {damage.files}"
-        return (Change("lost", why),)
+        return (why,)
 
-    def _unavailable(self, key: ResultKey) -> tuple[Change, ...]:
+    def _unavailable(self, key: ResultKey) -> tuple[str, ...]:
         """Return the challenge sets in the current result that the Hub does not serve now; these are no changes."""
         if self.manifest is None or "challenge_sets" not in self.stage.reads:
             return ()
         had = self.manifest["made_from"]["fields"].get("contents", {}).get("challenge_sets", {})
         has = key.fields["contents"]["challenge_sets"]
         return tuple(
-            Change("note", f"challenge_sets.{name}: the Hub does not serve it now; a later refresh requests it again")
+            f"challenge_sets.{name}: the Hub does not serve it now; a later refresh requests it again"
             for name, challenge in self.spec.challenge_sets.items()
             if isinstance(challenge.source, HubSource) and has[name] == MISSING and had.get(name, MISSING) != MISSING
         )
 
-    def _own_changes(self, key: ResultKey) -> tuple[Change, ...]:
+    def _own_changes(self, key: ResultKey) -> tuple[str, ...]:
         """Return the differences of `key` from the current result's key, except inputs without a result."""
         if self.current_key is None:
-            return (Change("never made", "never made"),)
+            return ("never made",)
         if self.manifest is None:
-            return (Change("lost", f"its result is damaged: {self.damage}" if self.damage else _LOST),)
+            return (f"its result is damaged: {self.damage}" if self.damage else _LOST,)
         made_from = self.manifest["made_from"]
         unknown = set(self.stage.input_names) - set(key.inputs)
         known = {name: version for name, version in made_from["inputs"].items() if name not in unknown}
@@ -249,7 +247,7 @@ class _Planner:
             new_files=self.contents.files(self.stage.reads),
         )
 
-    def _planned(self, state: State, reasons: tuple[Change, ...], **rest: Any) -> StagePlan:
+    def _planned(self, state: State, reasons: tuple[str, ...], **rest: Any) -> StagePlan:
         seconds = None if self.manifest is None else self.manifest["provenance"].get("seconds")
         made_before = self.current_key is not None
         names = self.spec.name, self.stage.name

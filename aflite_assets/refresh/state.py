@@ -1,4 +1,4 @@
-"""State kept between refreshes below `AFLITE_HOME`: refused inputs, cron times, the last check, the pause.
+"""State kept between refreshes below `AFLITE_HOME`: refused inputs, cron times, the pause.
 
 Dagster keeps the history of runs, and so which runs failed or were cancelled. Any number of processes share the files.
 Deleting the folder loses only these notes.
@@ -24,7 +24,7 @@ class RefreshState:
         self.folder = folder
         self.lock = folder / "refresh.lock"
         """The file that a command holds locked while it refreshes."""
-        self._paused, self._checked = folder / "paused", folder / "checked"
+        self._paused = folder / "paused"
 
     @classmethod
     def beside(cls, store: ResultStore) -> "RefreshState":
@@ -51,14 +51,6 @@ class RefreshState:
     def acted(self, dataset: str) -> datetime | None:
         """Return the time up to which the cron times of a dataset have been acted on, or None."""
         return _time(self.folder / "acted" / dataset)
-
-    def note_check(self, *, now: datetime) -> None:
-        """Record that all datasets were planned."""
-        self._write(self._checked, "", time=now)
-
-    def last_check(self) -> datetime | None:
-        """Return the time when all datasets were last planned, in UTC, or None if they never were."""
-        return _time(self._checked)
 
     def pause(self, *, reason: str, now: datetime) -> None:
         """Pause all refreshes until `resume`."""

@@ -1,5 +1,6 @@
-"""The status of datasets: a letter per stage, times, sizes, and problems that need a person."""
+"""The status of datasets: the states of stages, times, sizes, and problems that need a person."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,40 +12,29 @@ from aflite_assets.results import ResultStore
 from aflite_assets.results.doctor import Problem
 from aflite_assets.stages.pipeline import STAGES
 
-LETTERS: Mapping[str, str] = {
-    "F": "found",
-    "f": "found, not current",
-    "M": "to be made",
-    "a": "depends on an earlier stage",
-    "w": "waits for a file",
-    "R": "cannot run until the named problem is fixed",
-    "L": "failed, refused its inputs or was cancelled; not retried",
-    ".": "never made",
-}
-"""Letters for the states of a stage, with their meanings."""
-
 
 @dataclass(frozen=True)
 class DatasetStatus:
     """The status of one dataset.
 
-    `failure`: why its file is invalid, or None. `letters`: a letter per stage, in order. `made`: time of the newest
-    result in UTC, or None. `size`: bytes. `troubles`: a line per problem that needs a person, with the remedy. `waits`:
-    a line per stage that continues later by itself.
+    `failure`: why its file is invalid, or None. `stages`: the state of each stage in words, in order. `made`: time of
+    the newest result in UTC, or None. `size`: bytes. `troubles`: a line per problem that needs a person, with the
+    remedy. `waits`: a line per stage that continues later by itself.
     """
 
     dataset: str
     failure: str | None
-    letters: str
+    stages: Mapping[str, str]
     made: datetime | None
     size: int
     troubles: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
 
     @property
-    def stages(self) -> dict[str, str]:
-        """The meaning of each stage's letter; empty if the file is invalid."""
-        return {stage: LETTERS[letter] for stage, letter in zip(STAGES, self.letters, strict=False)}
+    def counts(self) -> str:
+        """The number of stages in each state."""
+        counts = Counter(self.stages.values())
+        return ", ".join(f"{count} {state}" for state, count in counts.items()) or "file refused"
 
 
 def dataset_status(due: Due, store: ResultStore) -> DatasetStatus:
@@ -55,7 +45,7 @@ def dataset_status(due: Due, store: ResultStore) -> DatasetStatus:
     return DatasetStatus(
         plan.dataset,
         plan.failure,
-        "".join(_letter(stage) for stage in plan.stages),
+        {stage.stage: stage.state_words for stage in plan.stages},
         max(made, default=None),
         store.size(plan.dataset),
         troubles=tuple(problem.what for problem in problems(plan)),
@@ -66,7 +56,7 @@ def dataset_status(due: Due, store: ResultStore) -> DatasetStatus:
 def problems(plan: DatasetPlan) -> Iterator[Problem]:
     """Yield the problems of a dataset that need a person; the descriptions contain the remedies."""
     if plan.failure is not None:
-        yield Problem("dataset file", _one_line(plan.failure), "until then refreshes skip this dataset")
+        yield Problem("dataset file", " ".join(plan.failure.split()), "until then refreshes skip this dataset")
     for stage in plan.in_state("refused"):
         yield Problem("stage refused", f"{stage.stage} cannot run: {_why(stage)}", "fix the named problem")
     for stage in plan.in_state("left", "cancelled"):
@@ -74,19 +64,7 @@ def problems(plan: DatasetPlan) -> Iterator[Problem]:
 
 
 def _why(stage: StagePlan) -> str:
-    return _one_line("; ".join(map(str, stage.reasons)))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _letter(stage: StagePlan) -> str:
-    if stage.state == "found":
-        return "F" if stage.current else "f"
-    if not stage.made_before and stage.state in ("made", "after", "waiting"):
-        return "."
-    return {"made": "M", "after": "a", "waiting": "w", "refused": "R", "left": "L", "cancelled": "L"}[stage.state]
+    return " ".join("; ".join(stage.reasons).split())
 
 
 def _published(store: ResultStore, stage: str, dataset: str) -> datetime | None:

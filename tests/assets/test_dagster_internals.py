@@ -32,6 +32,7 @@ PRIVATE = {
     "dev": "dagster._cli",
     "inner_plan_execution_iterator": "dagster._core.execution.plan.execute_plan",
     "pop_captured_interrupt": "dagster._utils.interrupts",
+    "raise_interrupts_as": "dagster._utils.interrupts",
     "SerializableErrorInfo": "dagster._utils.error",
     "server": "dagster._grpc",
 }

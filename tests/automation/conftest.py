@@ -17,7 +17,7 @@ import yaml
 import definitions
 from aflite_assets.assets import common
 from aflite_assets.assets.steps import attempts
-from aflite_assets.automation.refresh_sensor import Tick
+from aflite_assets.automation.refresh_sensor import check_all
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import Watch
@@ -94,8 +94,8 @@ class Deployment:
         """One look, 30 seconds after the one before; its events are kept as the daemon keeps them."""
         self.now += timedelta(seconds=30)
         watch = Watch(apart=15.0, clock=lambda: self.now.timestamp())
-        tick = Tick(self.instance, self.store, cast(logging.Logger, self), self.now, watch=watch, **options)
-        result = tick.look(self.cursor)
+        log = cast(logging.Logger, self)
+        result = check_all(self.instance, self.store, log, self.now, self.cursor, watch=watch, **options)
         self.cursor = result.cursor
         for event in result.asset_events:
             self.instance.report_runless_asset_event(event)

@@ -13,11 +13,9 @@ import pytest
 
 from aflite_assets.assets.dagster_internals import InstanceRef
 from aflite_assets.automation.instance import (
-    STALE_REVISION,
     AfliteInstance,
     LockedSqliteStorage,
     creation_lock,
-    mend_revisions,
     prepare_instance,
 )
 
@@ -168,20 +166,3 @@ def test_settings_that_are_there_stay(tmp_path: Path) -> None:
     (tmp_path / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
     assert prepare_instance(tmp_path) == ["databases opened"]
     assert (tmp_path / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"
-
-
-@pytest.mark.parametrize("name", ["history/runs.db", "history/runs/index.db", "schedules/schedules.db"])
-def test_an_instance_that_was_made_twice_is_mended(folder: Path, name: str) -> None:
-    prepare_instance(folder)
-    with sqlite3.connect(folder / name) as connection:
-        connection.execute("INSERT INTO alembic_version VALUES (?)", (STALE_REVISION,))
-    connection.close()
-    with (
-        pytest.raises(Exception, match="more than one head present"),
-        dg.DagsterInstance.from_config(str(folder)) as broken,
-    ):
-        broken.get_asset_keys()
-    assert mend_revisions(folder) == [folder / name]
-    with dg.DagsterInstance.from_config(str(folder)) as instance:
-        assert instance.get_runs() == []
-    assert mend_revisions(folder) == []

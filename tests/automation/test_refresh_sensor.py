@@ -58,7 +58,6 @@ def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
         assert why_not(result) == "nothing is due"
         assert result.asset_events == []
     assert deployment.instance.get_runs() == []
-    assert deployment.state.last_check() == deployment.now
 
 
 def test_a_first_look_tells_what_moved_before_it(deployment: Deployment) -> None:
@@ -271,6 +270,29 @@ def test_two_looks_at_once_ask_for_the_same_run(settled: Deployment) -> None:
     assert why_not(settled.tick()) == f"digits waits for run {run.run_id}"
 
 
+def test_an_older_run_that_is_active_is_waited_for(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    (request,) = settled.tick().run_requests or ()
+    older, newer = _begin(settled.instance, request), _begin(settled.instance, request)
+    settled.instance.report_run_canceled(newer)
+    assert why_not(settled.tick()) == f"digits waits for run {older.run_id}"
+    settled.instance.report_run_canceled(older)
+    assert f"run {newer.run_id[:8]} was cancelled" in why_not(settled.tick())
+
+
+def test_a_run_that_ends_during_a_look_is_active_in_this_look(
+    settled: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled.edit("digits", title="Other words")
+    (request,) = settled.tick().run_requests or ()
+    run = _begin(settled.instance, request)
+    _end(settled.instance, run)
+    with monkeypatch.context() as patched:
+        patched.setattr(module.time, "time", lambda: 0.0)  # the look began before the run ended
+        assert why_not(settled.tick()) == f"digits waits for run {run.run_id}"
+    assert f"run {run.run_id[:8]} failed" in why_not(settled.tick())
+
+
 def test_what_a_success_leaves_due_is_another_run(settled: Deployment) -> None:
     settled.edit("digits", title="Other words")
     (one,) = settled.tick().run_requests or ()
@@ -317,7 +339,7 @@ def test_a_first_run_whose_retry_does_not_come_is_named(settled: Deployment) -> 
     settled.now += timedelta(minutes=2)
     line = why_not(settled.tick())
     assert line.startswith("brand_new: raw_dataset: it is not retried until its inputs change: ")
-    assert f"run {run.run_id[:8]} failed before its first stage: " in line
+    assert f"run {run.run_id[:8]} failed: " in line
     assert "start it with `aflite refresh --now brand_new`" in line
 
 

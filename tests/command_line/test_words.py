@@ -80,13 +80,13 @@ def test_status_as_json(table: Path, home: Path, capsys: pytest.CaptureFixture[s
     assert main(["pause", "--reason", "moving disks"]) == 0
     capsys.readouterr()
     whole = json.loads(said(capsys, "status", "--json"))
-    assert set(whole) == {"paused", "checked", "datasets", "deleted"}
+    assert set(whole) == {"paused", "datasets", "deleted"}
     assert whole["paused"].endswith("moving disks; `aflite resume` continues them")
     assert whole["deleted"] == {}
     broken, points = whole["datasets"]
     assert (broken["dataset"], broken["stages"]) == ("broken", {})
     assert "broken.yaml: line 1" in broken["failure"]
-    assert (points["dataset"], points["failure"], whole["checked"]) == ("points", None, None)
+    assert (points["dataset"], points["failure"]) == ("points", None)
     assert list(points["stages"]) == list(STAGES)
     assert points["stages"]["raw_dataset"] == "found"
     assert points["stages"]["analysis"] == "never made"
@@ -119,7 +119,7 @@ def test_status_names_a_run_that_failed_before_its_first_stage(
     out = said(capsys, "status")
     assert (
         "needs you:\n  never_made: raw_dataset: it is not retried until its inputs change: run "
-        f"{run.run_id[:8]} failed before its first stage: RuntimeError: no such; correct its inputs, or start it with "
+        f"{run.run_id[:8]} failed: RuntimeError: no such; correct its inputs, or start it with "
         "`aflite refresh --now never_made`\n"
     ) in out
     assert "  points: " not in out
@@ -142,7 +142,7 @@ def test_plan_and_status_wait_for_a_retry_until_it_must_have_come(
     assert "needs you" not in status
 
     monkeypatch.setattr(runs_of_datasets, "RETRY_SECONDS", 0.0)
-    failed = f"run {run.run_id[:8]} failed before its first stage: "
+    failed = f"run {run.run_id[:8]} failed: "
     assert f"is not retried until its inputs change: {failed}" in said(capsys, "plan", "points")
     status = said(capsys, "status", "points")
     assert f"is not retried until its inputs change: {failed}" in status.split("needs you:\n")[1]

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from aflite_assets.refresh.changes import Change
 from aflite_assets.refresh.due import RETRIED_BY_COMMAND, Due, LastRun, what_is_due
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, State
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.stages.pipeline import STAGES
 
-WHY = (Change("field", "filter.threshold", "0.75", "0.8"),)
+WHY = ("filter.threshold: 0.75 -> 0.8",)
 MONDAYS = RefreshSpec(cron="0 3 * * 1", timezone="Europe/Berlin")
 
 
@@ -60,7 +59,7 @@ def test_a_pause_stops_all(state: RefreshState) -> None:
     state.pause(reason="disks", now=_at(1))
     paused = "refreshes are paused since 2026-11-01 12:00 UTC: disks"
     due = what_is_due(_plan(made="raw_dataset"), RefreshSpec(start=True), now=_at(20), state=state, at_once=True)
-    assert due == Due(_plan(made="raw_dataset"), why_not=(f"{paused}; `aflite resume` continues them",), closed=True)
+    assert due == Due(_plan(made="raw_dataset"), why_not=(f"{paused}; `aflite resume` continues them",))
     state.resume()
     assert _names(what_is_due(_plan(made="raw_dataset"), RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
 
@@ -68,14 +67,13 @@ def test_a_pause_stops_all(state: RefreshState) -> None:
 def test_never_is_never(state: RefreshState) -> None:
     due = what_is_due(_plan(made="raw_dataset"), "never", now=_at(20), state=state, at_once=True)
     remedy = "remove this setting, or start it by hand: `dg launch -m definitions --job benchmark --partition digits`"
-    assert due == Due(_plan(made="raw_dataset"), why_not=(f"its file has `refresh: never`; {remedy}",), closed=True)
+    assert due == Due(_plan(made="raw_dataset"), why_not=(f"its file has `refresh: never`; {remedy}",))
 
 
 def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState) -> None:
     plan = _plan(made="raw_dataset", before=False)
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
     assert due.stages == ()
-    assert due.never_begun is True
     assert due.why_not == (
         "raw_dataset was never made; start it with `aflite refresh NAME`, or write `refresh: {start: true}` into "
         "its file",
@@ -169,7 +167,7 @@ def test_an_active_run_is_waited_for(state: RefreshState) -> None:
 def test_a_first_run_that_failed_is_named_though_the_file_does_not_start_it(state: RefreshState) -> None:
     plan, failed = _plan(made="raw_dataset", before=False), LastRun("failed", "run 12345678 failed")
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed)
-    assert (due.stages, due.never_begun, due.plan["raw_dataset"].state) == ((), False, "left")
+    assert (due.stages, due.plan["raw_dataset"].state) == ((), "left")
     assert "run 12345678 failed; correct its inputs, or start it with `" in due.why_not[0]
 
 
@@ -186,13 +184,13 @@ def test_cron_is_when_changes_are_acted_on(state: RefreshState) -> None:
     wait = (
         "changes wait for 2026-11-23 02:00 UTC (cron '0 3 * * 1'); `aflite refresh --now digits` acts on them at once"
     )
-    assert due == Due(plan, why_not=(wait,), closed=True)
-    assert what_is_due(plan, MONDAYS, now=_at(23, 1), state=state).closed
+    assert due == Due(plan, why_not=(wait,))
+    assert what_is_due(plan, MONDAYS, now=_at(23, 1), state=state).stages == ()
     assert _names(what_is_due(plan, MONDAYS, now=_at(23, 2), state=state)) == ["raw_dataset"]
     # Open until nothing is due, however long that takes, and then closed to the next Monday.
     assert _names(what_is_due(plan, MONDAYS, now=_at(24), state=state)) == ["raw_dataset"]
     assert what_is_due(_plan(), MONDAYS, now=_at(24) + timedelta(hours=1), state=state) == Due(_plan())
-    assert what_is_due(plan, MONDAYS, now=_at(25), state=state).closed
+    assert what_is_due(plan, MONDAYS, now=_at(25), state=state).stages == ()
     assert _names(what_is_due(plan, MONDAYS, now=_at(30, 3), state=state)) == ["raw_dataset"]
     assert _names(what_is_due(plan, MONDAYS, now=_at(25), state=state, at_once=True)) == ["raw_dataset"]
 
@@ -205,7 +203,7 @@ def test_what_is_given_up_or_refused_closes_the_time_and_what_waits_does_not(sta
     )
     assert _names(what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23), state=state)) == ["raw_dataset"]
     what_is_due(_plan(made="raw_dataset", state="refused"), MONDAYS, now=_at(23), state=state)
-    assert what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23, 13), state=state).closed
+    assert what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23, 13), state=state).stages == ()
 
 
 def test_a_result_that_is_found_but_not_current_is_due(state: RefreshState) -> None:

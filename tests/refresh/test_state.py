@@ -1,4 +1,4 @@
-"""Notes between refreshes: refused inputs, cron times, the last check, the switch."""
+"""Notes between refreshes: refused inputs, cron times, the switch."""
 
 import os
 from datetime import UTC, datetime
@@ -31,7 +31,6 @@ def state(home: Path) -> RefreshState:
 def test_reading_writes_nothing(state: RefreshState) -> None:
     assert state.refusal(*PLACE) is None
     assert state.acted("digits") is None
-    assert state.last_check() is None
     assert state.paused() is None
     assert not state.resume()
     state.note_made(*PLACE[:2])
@@ -49,11 +48,8 @@ def test_refusals_are_kept_by_key(state: RefreshState) -> None:
 
 
 def test_times_are_kept(state: RefreshState) -> None:
-    state.note_check(now=NOW)
     state.note_acted("digits", until=NOW)
-    again = RefreshState(state.folder)
-    assert again.last_check() == NOW
-    assert again.acted("digits") == NOW
+    assert RefreshState(state.folder).acted("digits") == NOW
 
 
 def test_the_switch_is_a_file(state: RefreshState) -> None:

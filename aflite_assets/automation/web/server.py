@@ -27,7 +27,6 @@ LOCATION = "aflite"
 _ANY = ("0.0.0.0", "::", "")
 """Addresses that a server can bind and that browsers cannot open."""
 _HIGHEST_PORT = 65535
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _SETTINGS = "AFLITE_WEB_SETTINGS"
 """Environment variable with the settings of the webserver's process."""
 _PR_SET_PDEATHSIG = 1
@@ -68,9 +67,8 @@ class WebSettings:
         parts = urlsplit(base_address(DAGSTER) or "")
         if not parts.hostname or parts.hostname in LOOPBACK:
             return frozenset()
-        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-        port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
-        return frozenset({f"{parts.scheme}://{host}{port}"})
+        default_port = ":443" if parts.scheme == "https" else ":80"
+        return frozenset({f"{parts.scheme}://{parts.netloc.lower().removesuffix(default_port)}"})
 
 
 def serve(settings: WebSettings, workspace: Path, *, dev: bool = False) -> None:

@@ -104,9 +104,7 @@ def test_other_hosts_are_refused(guard: BrowserGuard, behind: Behind, host: str 
     answer = sent(guard, path="/", host=host)
     assert (status(answer), behind.reached) == (421, 0)
     assert "is not served, but 127.0.0.1, ::1, localhost; open one of these" in text(answer)
-    assert sent(guard, kind="websocket", host=host, headers={"origin": f"http://{host}"})[0]["type"] == (
-        "websocket.close"
-    )
+    assert status(sent(guard, kind="websocket", host=host, headers={"origin": f"http://{host}"})) == 421
 
 
 def test_two_hosts_are_refused(guard: BrowserGuard, behind: Behind) -> None:
@@ -156,7 +154,6 @@ def test_pages_may_have_a_query_of_their_own(guard: BrowserGuard) -> None:
         ({"sec-fetch-site": "same-origin", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, 200),
         ({"sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
-        ({"sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-purpose": "prefetch"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "object"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, 403),
@@ -166,13 +163,6 @@ def test_pages_may_have_a_query_of_their_own(guard: BrowserGuard) -> None:
 )
 def test_other_origins_may_link_and_load_nothing(guard: BrowserGuard, headers: dict[str, str], expected: int) -> None:
     assert status(sent(guard, path="/runs", headers=headers)) == expected
-
-
-@pytest.mark.parametrize("path", ["/logs/a/b.out", "/download_debug/a"])
-def test_other_origins_do_not_start_downloads(guard: BrowserGuard, path: str) -> None:
-    link = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
-    assert status(sent(guard, path=path, headers={**link, "sec-fetch-site": "cross-site"})) == 403
-    assert status(sent(guard, path=path, headers={**link, "sec-fetch-site": "same-origin"})) == 200
 
 
 @pytest.mark.parametrize("path", ["/notebook", "/dagit/notebook"])
@@ -191,7 +181,7 @@ def test_no_name_is_no_host(behind: Behind) -> None:
 
 def test_under_a_proxys_name_its_scheme_alone_is_this_origin(behind: Behind) -> None:
     guard = BrowserGuard(behind, hosts={"lan.example"}, origins={"https://lan.example"})
-    for origin, expected in (("https://lan.example", "accept"), ("http://lan.example", "close")):
+    for origin, expected in (("https://lan.example", "accept"), ("http://lan.example", "http.response.start")):
         answer = sent(guard, kind="websocket", host="lan.example", headers={"origin": origin})
         assert answer[0]["type"] == f"websocket.{expected}"
 
@@ -203,7 +193,7 @@ def test_under_a_proxys_name_its_scheme_alone_is_this_origin(behind: Behind) -> 
         ({"sec-fetch-site": "same-origin"}, 200),
         ({"origin": "http://127.0.0.1:3000", "content-type": "Application/JSON; charset=utf-8"}, 200),
         ({"origin": "https://dagster.example.org"}, 200),
-        ({"origin": None, "sec-fetch-site": "same-origin"}, 200),
+        ({"origin": None, "sec-fetch-site": "same-origin"}, 403),
         ({"origin": None}, 403),
         ({"origin": None, "sec-fetch-site": "none"}, 403),
         ({"origin": None, "sec-fetch-site": "same-site"}, 403),
@@ -224,19 +214,10 @@ def test_under_a_proxys_name_its_scheme_alone_is_this_origin(behind: Behind) -> 
         ({"origin": "http://[127.0.0.1:3000"}, 403),
         ({"origin": "http://127.0.0.1:3000 http://evil.example"}, 403),
         ({"origin": "https://dagster.example.org.evil.example"}, 403),
-        ({"content-type": None}, 415),
-        ({"content-type": ""}, 415),
-        ({"content-type": "text/plain"}, 415),
-        ({"content-type": "text/plain; application/json"}, 415),
-        ({"content-type": "text/plain, application/json"}, 415),
-        ({"content-type": "application/json-seq"}, 415),
-        ({"content-type": "application/graphql"}, 415),
-        ({"content-type": "application/x-www-form-urlencoded"}, 415),
-        ({"content-type": "multipart/form-data; boundary=application/json"}, 415),
     ],
 )
 @pytest.mark.parametrize("path", ["/graphql", "/report_asset_materialization/raw_dataset"])
-def test_post_is_json_of_this_origin(
+def test_post_is_of_this_origin(
     guard: BrowserGuard, behind: Behind, path: str, changed: dict[str, str | None], expected: int
 ) -> None:
     headers = {name: value for name, value in {**OWN, **changed}.items() if value is not None}
@@ -244,23 +225,21 @@ def test_post_is_json_of_this_origin(
     assert behind.reached == int(expected == 200)
 
 
-@pytest.mark.parametrize("name", ["origin", "content-type", "sec-fetch-site"])
+@pytest.mark.parametrize("name", ["origin", "sec-fetch-site"])
 def test_a_header_that_stands_twice_is_refused(guard: BrowserGuard, behind: Behind, name: str) -> None:
-    other = {"origin": "http://evil.example", "content-type": "text/plain", "sec-fetch-site": "cross-site"}[name]
+    other = {"origin": "http://evil.example", "sec-fetch-site": "cross-site"}[name]
     headers = tuple({**OWN, "sec-fetch-site": "same-origin"}.items())
     for pairs in ((*headers, (name, other)), ((name, other), *headers)):
-        assert status(sent(guard, "POST", headers=pairs, body=b"{}")) in (403, 415)
+        assert status(sent(guard, "POST", headers=pairs, body=b"{}")) == 403
     assert behind.reached == 0
 
 
 def test_a_refusal_says_what_came_and_what_a_program_sends(guard: BrowserGuard) -> None:
     answer = sent(guard, "POST", headers={"content-type": "application/json", "origin": "http://evil.example"})
     assert text(answer) == (
-        "Origin is 'http://evil.example' and Sec-Fetch-Site missing, which is not this server's page; a program sends "
-        "the header Origin: http://127.0.0.1:3000.\n"
+        "Origin is 'http://evil.example', which is not this server's page; a program sends the header Origin: "
+        "http://127.0.0.1:3000.\n"
     )
-    answer = sent(guard, "POST", headers={"origin": f"http://{HOST}", "content-type": "text/plain"})
-    assert text(answer) == "Content-Type is 'text/plain'; send JSON as application/json.\n"
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
@@ -285,7 +264,7 @@ def test_websockets_are_of_this_origin(
     guard: BrowserGuard, behind: Behind, headers: dict[str, str], is_accepted: bool
 ) -> None:
     answer = sent(guard, kind="websocket", headers=headers)
-    assert answer[0]["type"] == ("websocket.accept" if is_accepted else "websocket.close")
+    assert answer[0]["type"] == ("websocket.accept" if is_accepted else "websocket.http.response.start")
     assert behind.reached == int(is_accepted)
 
 
@@ -312,6 +291,4 @@ def test_refusals_are_logged_with_what_was_asked(guard: BrowserGuard, caplog: py
     sent(guard, "POST", "/graphql\x1b[2J", headers={**OWN, "origin": "http://evil.example"})
     (line,) = caplog.records
     assert line.levelname == "WARNING"
-    assert line.getMessage().startswith(
-        "refused POST '/graphql\\x1b[2J': Origin is 'http://evil.example' and Sec-Fetch-Site missing"
-    )
+    assert line.getMessage().startswith("refused POST '/graphql\\x1b[2J': Origin is 'http://evil.example'")

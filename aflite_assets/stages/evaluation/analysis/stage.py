@@ -126,6 +126,9 @@ def benchmark_data(settings: DatasetSpec, inputs: StageInputs, name: str) -> Ben
         source=source,
         studies=studies,
         leanings=special_sets.read_leanings(inputs.leaning_sets, cells, tests.asked, source.named),
+        attributes=special_sets.attribute_values(
+            full.in_split("train"), by_row, published.test_examples(raw, challenges)
+        ),
         scan=read_scan(inputs.cue_scan),
         data_maps=rows.data_maps(models, raw, filtered),
         planted=report_inputs.read_planted(evidence),
@@ -166,4 +169,4 @@ _INPUTS = (
     "raw_dataset challenge_sets cue_scan selection warmup_split warmup_models filtered_sets "
     "control_sets drawn leaning_sets evaluator_models bias_evidence measured"
 )
-ANALYSIS = Stage("analysis", "8", _SETTINGS, _INPUTS, run)
+ANALYSIS = Stage("analysis", "9", _SETTINGS, _INPUTS, run)

@@ -8,8 +8,8 @@ from contextlib import closing, suppress
 
 import pytest
 
+from aflite_assets.automation.webhook import post_message
 from aflite_assets.errors import NotificationError
-from aflite_assets.notifying.webhook import post_message
 
 LIMIT = 0.5
 
@@ -73,9 +73,7 @@ def test_a_server_that_drips_holds_nobody(pieces: Callable[[], Iterator[bytes]],
     server = Slow(pieces())
     try:
         began = time.monotonic()
-        with pytest.raises(
-            NotificationError, match=r"the alert webhook (did not answer within 0\.5 s|has an|cannot be re)"
-        ):
+        with pytest.raises(NotificationError, match=r"the alert webhook cannot be reached \(\w+\)"):
             post_message(f"{scheme}://127.0.0.1:{server.port}/secret", "text", seconds=LIMIT)
         assert time.monotonic() - began < 3 * LIMIT
     finally:
@@ -92,7 +90,7 @@ def test_a_search_for_the_host_that_hangs_holds_nobody(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
     with pytest.raises(
-        NotificationError, match=r"the alert webhook did not answer within 0\.1 s; correct AFLITE_ALERT"
+        NotificationError, match=r"the alert webhook cannot be reached \(LateError\); correct AFLITE_ALERT"
     ):
         post_message("http://webhook.invalid/secret", "text", seconds=0.1)
     asked.set()
@@ -102,23 +100,24 @@ def test_a_search_for_the_host_that_hangs_holds_nobody(monkeypatch: pytest.Monke
 def test_a_port_where_nobody_listens_is_told_at_once() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as unused:
         port = unused.getsockname()[1]
-    with pytest.raises(NotificationError, match=r"cannot be reached \(Connection refused\)"):
+    with pytest.raises(NotificationError, match=r"cannot be reached \(ConnectionRefusedError\)"):
         post_message(f"http://127.0.0.1:{port}/secret", "text")
 
 
 @pytest.mark.parametrize(
-    ("address", "message"),
+    ("address", "error"),
     [
-        ("file:///etc/top-secret", "has no http or https address"),
-        ("top-secret", "has no http or https address"),
-        ("http://[top-secret", "has an invalid address"),
-        ("http://127.0.0.1:port-top-secret/", "has an invalid address"),
-        ("http://127.0.0.1:1/top secret", "has an invalid address"),
-        ("http://user:top-secret@127.0.0.1:1/", "has a user in its address, which is not supported"),
+        ("file:///etc/top-secret", "URLError"),
+        ("ftp://127.0.0.1/top-secret", "URLError"),
+        ("top-secret", "ValueError"),
+        ("http://[top-secret", "ValueError"),
+        ("http://127.0.0.1:port-top-secret/", "InvalidURL"),
+        ("http://127.0.0.1:1/top secret", "InvalidURL"),
+        ("http://user:top-secret@127.0.0.1:1/", "InvalidURL"),
     ],
 )
-def test_an_address_stands_in_no_error(address: str, message: str) -> None:
-    with pytest.raises(NotificationError, match=message) as caught:
+def test_an_address_stands_in_no_error(address: str, error: str) -> None:
+    with pytest.raises(NotificationError, match=rf"the alert webhook cannot be reached \({error}\); ") as caught:
         post_message(address, "text")
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None

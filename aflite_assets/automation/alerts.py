@@ -47,10 +47,9 @@ def check_alerts(context: dg.RunStatusSensorContext) -> None:
     events = [entry.dagster_event for entry in entries if entry.dagster_event is not None]
     results = [event.materialization for event in events if event.is_step_materialization]
     reused = {result.asset_key for result in results if (flag := result.metadata.get("reused")) and flag.value}
-    checks = [event.asset_check_evaluation_data for event in events if not event.is_step_materialization]
     failed = [
         f"{check.asset_key.path[-1]}: {check.check_name}" + (f": {advice.value}" if advice and advice.value else "")
-        for check in checks
+        for check in (event.asset_check_evaluation_data for event in events if not event.is_step_materialization)
         if not check.passed and check.asset_key not in reused
         for advice in [check.metadata.get("what_to_do")]
     ]

@@ -107,9 +107,9 @@ def test_a_port_where_nobody_listens_is_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("address", "error"),
     [
-        ("file:///etc/top-secret", "URLError"),
-        ("ftp://127.0.0.1/top-secret", "URLError"),
-        ("top-secret", "ValueError"),
+        ("file:///etc/top-secret", "InvalidURL"),
+        ("ftp://127.0.0.1/top-secret", "InvalidURL"),
+        ("top-secret", "InvalidURL"),
         ("http://[top-secret", "ValueError"),
         ("http://127.0.0.1:port-top-secret/", "InvalidURL"),
         ("http://127.0.0.1:1/top secret", "InvalidURL"),

@@ -122,7 +122,7 @@ def _check(options: argparse.Namespace) -> None:
     )
     from aflite_assets.diagnostics.data_checks.all_checks import data_findings
     from aflite_assets.results.opening import open_store
-    from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, text_lengths
+    from aflite_assets.stages.warmup.warmup_split import text_lengths
 
     _section(data_section(spec, data))
     raw = data.raw
@@ -153,7 +153,7 @@ def _check(options: argparse.Namespace) -> None:
         chosen_section(spec, challenges),
     )
     _section([*chain.from_iterable(warnings), *verdict_section(spec, data, plan)])
-    _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))
+    _section(lengths_section(text_lengths(spec, raw.examples)))
     if not options.no_timing:
         from aflite_assets.command_line.preview.estimate import estimate_cost
         from aflite_assets.command_line.preview.known_sizes import last_seconds

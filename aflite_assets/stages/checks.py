@@ -10,7 +10,7 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
 from aflite_assets.results.sidecar_files import kept_beside, sources_version
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.stages.stage import Stage, StageSettings
+from aflite_assets.stages.stage import Stage
 
 _PACKAGE = Path(__file__).parents[1]
 _COMPUTING = (
@@ -32,7 +32,7 @@ _SOURCES = tuple(_PACKAGE / name for name in (*_COMPUTING, "wording.py"))
 def stage_checks(
     stage: Stage,
     result: PublishedResult,
-    settings: DatasetSpec | StageSettings,
+    settings: DatasetSpec,
     results: Mapping[str, PublishedResult],
 ) -> tuple[CheckOutcome, ...]:
     """Return the outcomes of the checks of a stage's published result.
@@ -54,7 +54,7 @@ def stage_checks(
     read, inputs = checks.settings.of(settings), {name: results[name] for name in checks.inputs}
     depends = {
         "sources": sources_version(_SOURCES),
-        "settings": read.model_dump(mode="json"),
+        "settings": checks.settings.as_json(settings),
         "inputs": {name: one.data_version for name, one in inputs.items()},
     }
     kept = kept_beside(

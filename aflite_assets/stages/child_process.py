@@ -13,12 +13,12 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from threading import Lock
 from types import MappingProxyType, TracebackType
 from typing import Self
 
-from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.child_processes import ChildProcess
 from aflite_assets.cluster import ClusterSettings
 from aflite_assets.errors import TimeLimitError, WorkerLostError, as_sent
@@ -203,45 +203,29 @@ def _listen(
 
 def serve(connection: Connection) -> None:
     """Run the child process: run each stage that is received, report progress, and end when the pipe is closed."""
-    parent = _Parent(connection)
+    lock = Lock()
+
+    def say(kind: str, value: object) -> None:
+        with lock:  # several threads of a stage may report at the same time
+            connection.send((kind, value))
+
+    progress = Progress(log=partial(say, "log"), on_iteration=partial(say, "iteration"))
     while True:
         try:
             job: StageJob = connection.recv()
         except EOFError:
             return
-        _make(job, parent)
+        _make(job, progress, say)
 
 
-def _make(job: StageJob, parent: "_Parent") -> None:
-    progress = Progress(log=parent.log, on_iteration=parent.on_iteration)
+def _make(job: StageJob, progress: Progress, say: Callable[[str, object], None]) -> None:
     try:
-        obtained = job.run(progress=progress, on_making=lambda key: parent.say("making", key))
+        obtained = job.run(progress=progress, on_making=partial(say, "making"))
         prepare_shown(obtained.result, job.spec, job.store)
     except Exception as error:  # any error of a stage is sent to the parent, which raises it
-        parent.say("error", (_sent(error, job), traceback.format_exc()))
+        remedy = "lower `batch_size` or free memory, and materialise the asset again to resume from its checkpoint"
+        sent = as_sent(error, what=f"while {job} was made", remedy=remedy)
+        say("error", (sent, traceback.format_exc()))
     else:
         gc.collect()
-        parent.say("done", (obtained, resident_memory()))
-
-
-@dataclass(frozen=True)
-class _Parent:
-    """The child's connection to the parent process; several threads may send at the same time."""
-
-    connection: Connection
-    lock: Lock = field(default_factory=Lock)
-
-    def say(self, kind: str, value: object) -> None:
-        with self.lock:
-            self.connection.send((kind, value))
-
-    def log(self, line: str) -> None:
-        self.say("log", line)
-
-    def on_iteration(self, report: IterationRow) -> None:
-        self.say("iteration", report)
-
-
-def _sent(error: Exception, job: StageJob) -> Exception:
-    remedy = "lower `batch_size` or free memory, and materialise the asset again to resume from its checkpoint"
-    return as_sent(error, what=f"while {job} was made", remedy=remedy)
+        say("done", (obtained, resident_memory()))

@@ -101,7 +101,7 @@ def input_versions(inputs: Mapping[str, PublishedResult]) -> dict[str, str]:
 def waits_for_scan(name: str, spec: DatasetSpec) -> bool:
     """Return True if the stage may run only after a scan that found no artefact (`scan.stop` is `artefact`)."""
     stops = spec.scan.stop == "artefact"
-    return stops and name in ON_CARDS and not STAGES[name].settings.asks_nothing(spec)
+    return stops and name in ON_CARDS and not STAGES[name].settings.is_disabled(spec)
 
 
 def require_no_artefact(name: str, spec: DatasetSpec, make: Callable[[str], PublishedResult]) -> None:
@@ -324,7 +324,7 @@ def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
     If the dataset's YAML file does not request the result and the result is missing, an empty result is created here.
     Creating the empty result here avoids a new run for a store whose results are older than the stage.
     """
-    if STAGES[name].settings.asks_nothing(spec) and store.current_key(name, spec.name) is None:
+    if STAGES[name].settings.is_disabled(spec) and store.current_key(name, spec.name) is None:
         return run_stage(name, spec, store=store).result
     return store.current(name, spec.name)
 
@@ -364,19 +364,3 @@ def _log_versions(tracker: Tracker, result: PublishedResult) -> None:
     """Log the data versions, which are known only after publishing because they are hashes of the published files."""
     versions = {name: part["data_version"] for name, part in result.manifest["parts"].items()}
     tracker.published(result.asset, result.partition, result.key, data_version=result.data_version, parts=versions)
-
-
-__all__ = [
-    "ON_CARDS",
-    "SPREAD",
-    "STAGES",
-    "find_stage",
-    "next_attempt",
-    "numbers",
-    "record_if_whole",
-    "require_no_artefact",
-    "run_pipeline",
-    "run_stage",
-    "stage_key",
-    "waits_for_scan",
-]

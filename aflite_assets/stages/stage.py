@@ -4,11 +4,9 @@ Each stage is defined in a module of its name. `pipeline` lists the stages in or
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Generic, Literal, Self
-
-from pydantic import BaseModel, ConfigDict
-from typing_extensions import TypeVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.checks import CheckOutcome
@@ -18,7 +16,8 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.core import CoreSpec
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.studies import parts, with_fields
+from aflite_assets.specs.sources import CHOICE_FORMATS
+from aflite_assets.studies import parts
 from aflite_assets.tracking import TrackedRun
 
 if TYPE_CHECKING:
@@ -32,16 +31,12 @@ class Progress:
     `on_part` receives the number of finished parts and the number of all parts.
     """
 
-    log: Callable[[str], None]
-    on_iteration: Callable[[IterationRow], None]
+    log: Callable[[str], None] = lambda line: None
+    on_iteration: Callable[[IterationRow], None] = lambda row: None
     on_part: Callable[[int, int], None] = lambda done, total: None
 
 
-def _ignore(_: object) -> None:
-    return None
-
-
-no_progress = Progress(log=_ignore, on_iteration=_ignore)
+no_progress = Progress()
 """A `Progress` that discards log lines and iterations."""
 
 
@@ -75,59 +70,54 @@ class StageContext:
     cluster: Cluster = LocalCluster()  # noqa: RUF009 - frozen
 
 
-class StageSettings(BaseModel):
-    """Fields of a dataset's YAML file that one stage reads; the key of the stage's result depends on these fields.
+@dataclass(frozen=True)
+class StageSettings:
+    """Settings of a dataset's YAML file that one stage reads, and on which the key of the stage's result depends.
 
-    A subclass declares the fields with the same annotations as in `DatasetSpec`.
+    `names`: names of fields of `DatasetSpec`, separated by blanks. `stage`: the stage to whose settings studies add
+    their own by `CoreSpec.read_by`. `versions`: a function that returns versions of code that only some datasets use;
+    they are further fields of the key. `is_disabled`: a function that returns True if the dataset's YAML file does not
+    use the stage, so that its result is empty; the key of an empty result has only the first setting.
     """
 
-    # Values are not validated here. Without a validator, loading the definitions of all stages is faster.
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    names: str = ""
+    versions: Callable[[DatasetSpec], Mapping[str, object]] = lambda spec: {}
+    is_disabled: Callable[[DatasetSpec], bool] = lambda spec: False
+    stage: str = ""
 
-    @classmethod
-    def of(cls, spec: "DatasetSpec | StageSettings") -> Self:
-        """Take the values from a dataset's YAML file, or from settings with the same fields.
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the settings, including those that studies add."""
+        return (*self.names.split(), *study_settings(self.stage))
 
-        Values are not validated again, because the YAML file was validated when it was read.
+    def of(self, spec: DatasetSpec) -> DatasetSpec:
+        """Return a copy of a dataset's YAML file with these settings alone; other settings are not attributes of it.
+
+        `spec` may also be a copy that another stage's settings returned, if it has the settings.
         """
-        values = {name: getattr(spec, name) for name in cls.model_fields}
-        return cls.model_construct(**values)  # type: ignore[return-value]  # pydantic's plugin forgets Self
+        some = spec.model_copy()
+        for name in set(vars(some)) - set(self.fields):
+            del some.__dict__[name]
+        return some
 
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
+    def as_json(self, spec: DatasetSpec) -> dict[str, object]:
         """Return the JSON values for the result's key, in the order of the fields in `DatasetSpec`."""
-        return spec.model_dump(mode="json", include=set(cls.read_of(spec)))
+        return {**spec.model_dump(mode="json", include=set(self.read_of(spec))), **self.versions(spec)}
 
-    @classmethod
-    def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the names of the settings on which the stage's result depends.
-
-        If the dataset's YAML file does not use the stage, a subclass may return fewer names.
-        """
-        return tuple(cls.model_fields)
-
-    @classmethod
-    def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Return True if the dataset's YAML file does not use the stage, so that the stage's result is empty."""
-        return False
+    def read_of(self, spec: DatasetSpec) -> tuple[str, ...]:
+        """Return the names of the settings on which the stage's result depends."""
+        return self.fields[:1] if self.is_disabled(spec) else self.fields
 
 
-_Settings = TypeVar("_Settings", bound=StageSettings)
+def of_choices(**versions: object) -> Callable[[DatasetSpec], Mapping[str, object]]:
+    """Return a function that returns the given versions for a dataset of multiple choice, and nothing for others."""
+    return lambda spec: versions if spec.source.format in CHOICE_FORMATS else {}
 
 
-def with_study_settings(stage: str) -> Callable[[type[_Settings]], type[_Settings]]:
-    """Return a decorator that adds to a stage's settings the fields that studies declare in `CoreSpec.read_by`."""
-
-    def decorate(settings: type[_Settings]) -> type[_Settings]:
-        names = (name for block in parts("specs.settings", type) for name in _read_by(block).get(stage, ()))
-        return with_fields(settings, {name: DatasetSpec.model_fields[name].annotation for name in names})
-
-    return decorate
-
-
-def _read_by(block: type) -> Mapping[str, tuple[str, ...]]:
-    assert issubclass(block, CoreSpec)
-    return block.read_by
+def study_settings(stage: str) -> tuple[str, ...]:
+    """Return the names of the settings that studies add to a stage of the core, by `CoreSpec.read_by`."""
+    blocks = (block for block in parts("specs.settings", type) if issubclass(block, CoreSpec))
+    return tuple(name for block in blocks for name in block.read_by.get(stage, ()))
 
 
 StudyRole = Literal["selects", "draws", "measures"]
@@ -139,66 +129,54 @@ the results.
 StudyResults = Mapping[str, PublishedResult]
 """Results of the stages of studies, by stage."""
 
-SelectingResults = Annotated[StudyResults, "selects"]
-DrawingResults = Annotated[StudyResults, "draws"]
-MeasuringResults = Annotated[StudyResults, "measures"]
-"""Types of fields of `StageInputs` with the results of all stages of studies that have one role."""
+_ROLES: Mapping[str, StudyRole] = {"selection": "selects", "drawn": "draws", "measured": "measures"}
 
 
-@dataclass(frozen=True)
 class StageInputs:
-    """Results that one stage reads.
+    """Results that one stage reads; results that the stage does not name are not attributes.
 
-    A subclass has one field per result, named after the stage that computes the result. A field of a type such as
-    `DrawingResults` has the results of all stages of studies with one role.
+    An attribute of the type `StudyResults` has the results of all stages of studies with one role.
     """
 
-    @classmethod
-    def _names(cls) -> dict[str, tuple[str, ...]]:
-        roles = {one.name: getattr(one.type, "__metadata__", (None,))[0] for one in fields(cls)}
-        return {
-            name: (name,) if role is None else tuple(one.stage.name for one in study_stages() if one.role == role)
-            for name, role in roles.items()
-        }
+    raw_dataset: PublishedResult
+    challenge_sets: PublishedResult
+    cue_scan: PublishedResult
+    warmup_split: PublishedResult
+    warmup_models: PublishedResult
+    embeddings: PublishedResult
+    filtered_sets: PublishedResult
+    control_sets: PublishedResult
+    published_dataset: PublishedResult
+    leaning_sets: PublishedResult
+    evaluator_models: PublishedResult
+    bias_evidence: PublishedResult
+    analysis: PublishedResult
+    selection: StudyResults
+    drawn: StudyResults
+    measured: StudyResults
 
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Return the names of the stages that compute the input results."""
-        return tuple(name for names in cls._names().values() for name in names)
-
-    @classmethod
-    def of(cls, results: Mapping[str, PublishedResult]) -> Self:
-        """Select the results that the stage reads."""
-        make: Callable[..., Self] = cls
-        found = {field: {name: results[name] for name in names} for field, names in cls._names().items()}
-        return make(**{field: each.get(field, each) for field, each in found.items()})
+    def __init__(self, names: Iterable[str], results: Mapping[str, PublishedResult]) -> None:
+        for name in names:
+            of_studies = {stage: results[stage] for stage in _stages_of(name)}
+            setattr(self, name, of_studies if name in _ROLES else results[name])
 
     @property
     def results(self) -> dict[str, PublishedResult]:
         """The results by stage name."""
         found: dict[str, PublishedResult] = {}
-        for name in self._names():
-            one = getattr(self, name)
-            found |= {name: one} if isinstance(one, PublishedResult) else one
+        for name, one in vars(self).items():
+            found |= one if name in _ROLES else {name: one}
         return found
 
 
-def _refuse_nothing(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
-    """Accept all inputs; most stages use this default."""
-
-
-# The types are covariant, so that the pipeline can hold stages of any settings and inputs, which only `of` creates.
-Settings_co = TypeVar("Settings_co", bound=StageSettings, default=StageSettings, covariant=True)
-Inputs_co = TypeVar("Inputs_co", bound=StageInputs, default=StageInputs, covariant=True)
-
-
-def _find_nothing(*read: object) -> Iterable[CheckOutcome]:
-    """Return no outcomes; most stages have no checks."""
-    return ()
+def _stages_of(name: str) -> tuple[str, ...]:
+    """Return the stages whose results are the attribute `name` of `StageInputs`."""
+    role = _ROLES.get(name)
+    return (name,) if role is None else tuple(one.stage.name for one in study_stages() if one.role == role)
 
 
 @dataclass(frozen=True)
-class StageChecks(Generic[Settings_co]):
+class StageChecks:
     """Checks of a stage's published result; `stages.checks` runs them once per result.
 
     `asks`: the statement of each check, which is true if the check passes. `blocking`: names of the checks that stop a
@@ -208,39 +186,46 @@ class StageChecks(Generic[Settings_co]):
     """
 
     asks: Mapping[str, str] = field(default_factory=dict)
-    run: Callable[[PublishedResult, Mapping[str, PublishedResult], Settings_co], Iterable[CheckOutcome]] = _find_nothing
+    run: Callable[[PublishedResult, Mapping[str, PublishedResult], DatasetSpec], Iterable[CheckOutcome]] = (
+        lambda *read: ()
+    )
     inputs: tuple[str, ...] = ()
-    settings: type[Settings_co] = StageSettings  # type: ignore[assignment]  # the checks read no settings
+    settings: StageSettings = StageSettings()
     blocking: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
-class Stage(Generic[Settings_co, Inputs_co]):
+class Stage:
     """One stage of the pipeline.
 
     `run` fills the draft and returns the numbers that describe the result. `code_version` must be increased if a change
     of `run` changes the result. `refuse` is called with all settings before a result is computed, and raises an error
     if the result would be of no use to later stages. Values that only `refuse` reads do not change the result, so they
-    are not part of the key. `checks` are run on the published result.
+    are not part of the key. `inputs`: attributes of `StageInputs`, separated by blanks. `checks` are run on the
+    published result.
     """
 
     name: str
     code_version: str
-    settings: type[Settings_co]
-    inputs: type[Inputs_co]
-    run: Callable[[Settings_co, Inputs_co, Draft, StageContext], Mapping[str, object]]
-    refuse: Callable[[DatasetSpec, Mapping[str, PublishedResult]], None] = _refuse_nothing
+    settings: StageSettings
+    inputs: str
+    run: Callable[[DatasetSpec, StageInputs, Draft, StageContext], Mapping[str, object]]
+    refuse: Callable[[DatasetSpec, Mapping[str, PublishedResult]], None] = lambda spec, results: None
     checks: StageChecks = StageChecks()
 
     @property
     def reads(self) -> tuple[str, ...]:
         """Fields of a dataset's YAML file that the stage reads."""
-        return tuple(self.settings.model_fields)
+        return self.settings.fields
 
     @property
     def input_names(self) -> tuple[str, ...]:
         """Names of the stages whose results this stage reads."""
-        return self.inputs.names()
+        return tuple(stage for name in self.inputs.split() for stage in _stages_of(name))
+
+    def inputs_of(self, results: Mapping[str, PublishedResult]) -> StageInputs:
+        """Select the results that the stage reads."""
+        return StageInputs(self.inputs.split(), results)
 
     def check_inputs(self, spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
         """Refuse inputs of which a result would be of no use, by the stage's own rule and by the rules of studies."""
@@ -253,7 +238,7 @@ class Stage(Generic[Settings_co, Inputs_co]):
         self, spec: DatasetSpec, results: Mapping[str, PublishedResult], draft: Draft, context: StageContext
     ) -> Mapping[str, object]:
         """Run the stage for one dataset."""
-        return self.run(self.settings.of(spec), self.inputs.of(results), draft, context)
+        return self.run(self.settings.of(spec), self.inputs_of(results), draft, context)
 
 
 @dataclass(frozen=True, kw_only=True)

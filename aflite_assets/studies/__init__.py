@@ -5,7 +5,7 @@ of the core's packages, such as `stages`, and may import what these packages may
 a study: it asks `parts` for what the studies add at a place.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -14,15 +14,12 @@ from importlib.util import find_spec
 from types import FunctionType
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, create_model
-
 from aflite_assets.errors import StudyError
 
 ENTRY_POINTS = "aflite_assets.studies"
 """Group of entry points in which packages register studies; an entry point names the study and its package."""
 
 _Part = TypeVar("_Part")
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -94,11 +91,3 @@ def _checked(study: Study, place: str, part: object, kind: type[_Part]) -> _Part
             f"{kind.__name__}"
         )
     return part
-
-
-def with_fields(model: type[_Model], types: Mapping[str, Any]) -> type[_Model]:
-    """Return a subclass of a pydantic model that has the same name, and required fields of the given types."""
-    added: dict[str, Any] = {name: (kind, ...) for name, kind in types.items()}
-    made: Any = create_model(model.__name__, __base__=model, __module__=model.__module__, **added)
-    made.__doc__ = model.__doc__
-    return made

@@ -60,7 +60,7 @@ def stage_keys(spec: DatasetSpec) -> dict[str, str]:
 
 
 def _named_result(stage: str, spec: DatasetSpec) -> PublishedResult:
-    summary = {"nothing_asked": True} if STAGES[stage].settings.asks_nothing(spec) else {}
+    summary = {"nothing_asked": True} if STAGES[stage].settings.is_disabled(spec) else {}
     return cast(PublishedResult, SimpleNamespace(data_version=stage, summary=summary))
 
 

@@ -12,7 +12,7 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages import checks
 from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.display import prepare_shown, result_checks
-from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
+from aflite_assets.stages.evaluation.analysis.stage import ANALYSIS, benchmark_data
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.stage import Stage, StageChecks, StageSettings
 
@@ -22,10 +22,6 @@ CHECKED = {
 }  # fmt: skip
 
 
-class _Settings(StageSettings):
-    seed: int
-
-
 class Counting:
     """Counts how often the outcome is computed."""
 
@@ -33,7 +29,7 @@ class Counting:
         self.n = 0
 
     def __call__(
-        self, result: PublishedResult, inputs: Mapping[str, PublishedResult], settings: _Settings
+        self, result: PublishedResult, inputs: Mapping[str, PublishedResult], settings: DatasetSpec
     ) -> Iterator[CheckOutcome]:
         self.n += 1
         assert list(inputs) == ["raw_dataset"]
@@ -46,7 +42,7 @@ def raw(circles_spec: DatasetSpec, store: ResultStore) -> PublishedResult:
 
 
 def counted(counting: Counting) -> Stage:
-    own: StageChecks[_Settings] = StageChecks({"counted": "Asked."}, counting, ("raw_dataset",), _Settings)
+    own = StageChecks({"counted": "Asked."}, counting, ("raw_dataset",), StageSettings("seed"))
     return replace(STAGES["raw_dataset"], checks=own)
 
 
@@ -61,7 +57,7 @@ def test_outcomes_are_computed_once(circles_spec: DatasetSpec, raw: PublishedRes
     counting, results = Counting(), {"raw_dataset": raw}
     (first,) = stage_checks(counted(counting), raw, circles_spec, results)
     assert first == CheckOutcome("data", "counted", "Asked.", False, "found", "do it", "a", numbers={"n": 1})
-    report = AnalysisSettings.of(circles_spec)
+    report = STAGES["analysis"].settings.of(circles_spec)
     assert stage_checks(counted(counting), raw, report, results) == (first,)
     assert counting.n == 1
 
@@ -101,7 +97,7 @@ def test_the_report_lists_what_was_kept_when_results_were_made(
         for name in STAGES
         if name not in ("analysis", "benchmark_report")
     }
-    inputs, settings = AnalysisInputs.of(results), AnalysisSettings.of(circles_spec)
+    inputs, settings = ANALYSIS.inputs_of(results), circles_spec
     kept = [result.path.parent / "shown" for result in results.values()]
     assert not any(folder.exists() for folder in kept)
     late = benchmark_data(settings, inputs, circles_spec.name).checks

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.stages.filtering.control_sets import SinglePassScores, _controls, _weighted
+from aflite_assets.stages.filtering.control_sets import _controls, _weighted, single_pass_scores
 from aflite_assets.stages.shared.published import ControlSet
 from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
 
@@ -21,12 +21,13 @@ def _full(labels: np.ndarray) -> Examples:
     return Examples(rows, ("no", "yes"))
 
 
-def _scores(linear: list[float], model: list[float] | None = None) -> SinglePassScores:
-    return SinglePassScores(None if model is None else np.array(model), np.array(linear))
+def _scores(linear: list[float], model: list[float] | None = None) -> dict[str, np.ndarray]:
+    of_model = {} if model is None else {"single_pass_model": np.array(model)}
+    return of_model | {"single_pass_linear": np.array(linear)}
 
 
 def controls_of(
-    rows: pa.Table, full: Examples, scores: SinglePassScores, *, splits: list[str]
+    rows: pa.Table, full: Examples, scores: dict[str, np.ndarray], *, splits: list[str]
 ) -> tuple[list[ControlSet], dict[str, Any]]:
     """With one run of the filter, for the seeds 3 and 4."""
     kept = rows.filter(rows["kept"])
@@ -95,12 +96,11 @@ def test_scores_are_put_in_the_order_of_the_filtered_rows() -> None:
     rows = pa.table({"row_id": [5, 2, 9]})
     embedded = pa.table({"row_id": [2, 5, 9], "warmup_label_probability": pa.array([0.2, 0.5, None], pa.float32())})
     first = pa.table({"row_id": [9, 2], "predictability": pa.array([0.9, 0.3], pa.float32())})
-    scores = SinglePassScores.of(rows, embedded, first)
-    assert scores.model is not None
-    np.testing.assert_allclose(scores.model, [0.5, 0.2, np.nan])
-    np.testing.assert_allclose(scores.linear, [np.nan, 0.3, 0.9])
+    scores = single_pass_scores(rows, embedded, first)
+    np.testing.assert_allclose(scores["single_pass_model"], [0.5, 0.2, np.nan])
+    np.testing.assert_allclose(scores["single_pass_linear"], [np.nan, 0.3, 0.9])
     none = embedded.set_column(1, "warmup_label_probability", pa.nulls(3, pa.float32()))
-    assert SinglePassScores.of(rows, none, first).model is None
+    assert list(single_pass_scores(rows, none, first)) == ["single_pass_linear"]
 
 
 def weights_of(probabilities: list[float | None], labels: list[int]) -> list[float | None]:

@@ -54,7 +54,7 @@ def test_the_next_run_makes_every_truncated_result_again(spec: DatasetSpec, stor
         largest = max(result.manifest["sizes"], key=result.manifest["sizes"].__getitem__)
         cut(result.path / largest)
         logged: list[str] = []
-        again = run_pipeline(spec, store=store, progress=Progress(logged.append, lambda report: None))
+        again = run_pipeline(spec, store=store, progress=Progress(logged.append))
         assert name in made(again)
         # What has the time of its making in it differs; all that follows from the same bits is found.
         assert made(again) == [name] or versions(again)[name] != versions(first)[name]

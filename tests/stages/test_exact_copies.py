@@ -11,7 +11,7 @@ import pytest
 from aflite_assets.algorithm import FilterSettings, filter_dataset
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.stages.filtering.exact_copies import copy_codes
+from aflite_assets.stages.filtering.filter_inputs import copy_codes
 from aflite_assets.stages.pipeline import run_stage
 
 pytestmark = pytest.mark.usefixtures("undrawn")

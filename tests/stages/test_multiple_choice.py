@@ -12,7 +12,7 @@ import pytest
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.data.raw_dataset import RawDatasetSettings, read_raw
+from aflite_assets.stages.data.raw_dataset import read_raw
 from aflite_assets.stages.pipeline import run_pipeline
 from tests.small_datasets import LINEAR, SMALL_TRANSFORMER
 
@@ -76,10 +76,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
 
 
 def test_both_forms_of_file_are_the_same_rows(tmp_path: Path) -> None:
-    tables = [
-        read_raw(RawDatasetSettings.of(parse_spec(_content(tmp_path, form)))).examples.table
-        for form in ("questions", "answers")
-    ]
+    tables = [read_raw(parse_spec(_content(tmp_path, form))).examples.table for form in ("questions", "answers")]
     assert tables[0].equals(tables[1])
     assert tables[0].num_rows == 160 / 4 * (2 + 3 + 4 + 5)
 

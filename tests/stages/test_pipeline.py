@@ -174,9 +174,7 @@ def test_changed_filter_keeps_the_cells_it_does_not_touch(
     circles_content: dict[str, Any], walked_store: ResultStore
 ) -> None:
     logged: list[str] = []
-    second = run_pipeline(
-        _changed(circles_content, "filter"), store=walked_store, progress=Progress(logged.append, lambda report: None)
-    )
+    second = run_pipeline(_changed(circles_content, "filter"), store=walked_store, progress=Progress(logged.append))
     assert second["embeddings"].cached
     assert not second["filtered_sets"].cached
     found = {line.split(", ")[1] for line in logged if line.endswith(": found")}
@@ -246,9 +244,7 @@ def test_a_failed_cell_is_listed_and_tried_again(
 
     monkeypatch.undo()
     logged: list[str] = []
-    second = run_stage(
-        "evaluator_models", circles_spec, store=store, progress=Progress(logged.append, lambda report: None)
-    )
+    second = run_stage("evaluator_models", circles_spec, store=store, progress=Progress(logged.append))
     assert not second.cached
     assert second.result.summary["failed"] == 0
     assert all(line.endswith(": found") for line in logged if "linear" in line and "rbf_svm" not in line)

@@ -20,7 +20,7 @@ from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.shared.published import full_rows, kept_rows, read_control_sets
 from aflite_assets.stages.shared.report_inputs import trial_note
 from aflite_assets.stages.shared.train_sets import train_sets
-from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, _check_plan
+from aflite_assets.stages.warmup.warmup_split import _check_plan
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -150,7 +150,7 @@ def test_groups_too_large_for_the_warm_up_are_named(tmp_path: Path, store: Resul
     with pytest.raises(
         DataError, match=r"`warmup.size` is 50, which gives 0 rows of 0 classes, .* and groups are not split"
     ):
-        _check_plan(WarmupSplitSettings.of(spec), raw, np.zeros(0, np.int64), needed=True)
+        _check_plan(spec, raw, np.zeros(0, np.int64), needed=True)
 
 
 def test_removal_by_groups_is_checked_before_anything_is_trained(tmp_path: Path, store: ResultStore) -> None:

@@ -47,7 +47,7 @@ def _until_killed(root: Path, content: dict[str, Any], killed_at: int) -> None:
 def _filter(spec: DatasetSpec, store: ResultStore) -> tuple[Any, list[str]]:
     logged: list[str] = []
     for name in UNTIL_FILTER:
-        obtained = run_stage(name, spec, store=store, progress=Progress(logged.append, lambda report: None))
+        obtained = run_stage(name, spec, store=store, progress=Progress(logged.append))
     return obtained.result, logged
 
 
@@ -117,8 +117,8 @@ def test_a_killed_warmup_training_goes_on_from_its_epoch(tmp_path: Path) -> None
             run_stage(name, spec, store=store)
     expected = run_stage("warmup_models", spec, store=whole).result.part("small")
     with pytest.raises(KeyboardInterrupt):
-        run_stage("warmup_models", spec, store=killed, progress=Progress(kill, lambda report: None))
-    progress = Progress(logged.append, lambda report: None)
+        run_stage("warmup_models", spec, store=killed, progress=Progress(kill))
+    progress = Progress(logged.append)
     found = run_stage("warmup_models", spec, store=killed, progress=progress).result.part("small")
     epochs = [line.split(":")[0] for line in logged if line.startswith("epoch")]
     assert epochs == ["epoch 3 of 4", "epoch 4 of 4"]
@@ -155,7 +155,7 @@ def test_a_killed_extraction_resumes_at_the_batch(tmp_path: Path) -> None:
         }
     )
     examples, logged = Examples(table, ("a", "b")), list[str]()
-    progress = Progress(logged.append, lambda report: None)
+    progress = Progress(logged.append)
     with pytest.raises(RuntimeError, match="power cut"):
         embeddings.encode_all("x", _Counting(3), examples, tmp_path, progress)
     second = _Counting(None)

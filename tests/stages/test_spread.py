@@ -60,7 +60,7 @@ def walked(
 ) -> tuple[dict[str, str], list[str], ResultStore]:
     """The stages' data versions up to this one's, what was logged, and the store."""
     spec, store, logged = parse_spec(TEXTS), ResultStore(folder), list[str]()
-    progress = Progress(logged.append, lambda report: None)
+    progress = Progress(logged.append)
     names = STAGES[: STAGES.index(until) + 1]
     made = {name: run_stage(name, spec, store=store, cluster=cluster, progress=progress).result for name in names}
     return {name: result.data_version for name, result in made.items()}, logged, store

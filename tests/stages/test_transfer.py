@@ -219,7 +219,7 @@ def test_a_kill_between_stages_loses_the_stage_that_it_was_in_alone(walk: Walk, 
 
 
 def _progress(log: Any) -> Progress:
-    return Progress(log, lambda report: None)
+    return Progress(log)
 
 
 def test_test_rows_are_dropped_from_the_rows_to_train_on(walk: Walk) -> None:

@@ -115,7 +115,7 @@ def _obtained(
     if obtained is not None:
         return obtained
     require_no_artefact(job.name, job.spec, first)
-    if STAGES[job.name].settings.asks_nothing(job.spec):
+    if STAGES[job.name].settings.is_disabled(job.spec):
         return replace(job, tracker=NullTracker()).run(progress=progress, on_making=on_making)
     seconds = _time_limit(context.run.tags)
     with _leased(context, job, compute_device) as lease:

@@ -31,13 +31,13 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.sources import HubSource, ImageFolderSource, LabelledFolder, SourceSpec
 from aflite_assets.stages.data.challenge_sets import build_challenge, decodable_challenge, load_challenge
 from aflite_assets.stages.data.fine_tune_rows import build_fine_tune, in_dataset_classes
-from aflite_assets.stages.data.raw_dataset import LoadedTable, RawDatasetSettings, read_raw
+from aflite_assets.stages.data.raw_dataset import LoadedTable, read_raw
 from aflite_assets.stages.shared.label_mapping import label_mapping
 from aflite_assets.stages.shared.published import without_rows
 from aflite_assets.stages.shared.report_inputs import check_scatter_features
 from aflite_assets.stages.shared.sizes import curve_sizes, in_pool, warmup_rows
 from aflite_assets.stages.shared.source_places import RowPlaces, facts_of
-from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, check_models, draw_warmup, needs_warmup
+from aflite_assets.stages.warmup.warmup_split import check_models, draw_warmup, needs_warmup
 from aflite_assets.studies import parts
 
 FIRST_ROWS = 1_000
@@ -118,7 +118,7 @@ def preview_data(spec: DatasetSpec) -> DataPreview:
     """
     started = time.perf_counter()
     reading = reading_of(spec.source)
-    raw = read_raw(RawDatasetSettings.of(spec), first_rows=reading.first_rows)
+    raw = read_raw(spec, first_rows=reading.first_rows)
     complete = reading.first_rows is None
     rows = _counts(raw.examples) if complete else _expected_rows(spec, reading.rows)
     content = content_fingerprint(spec.source) if complete or isinstance(spec.source, HubSource) else {}
@@ -177,7 +177,7 @@ def preview_plan(
     previews = parts("command_line.preview", StudyPreview)
     for one in previews:
         one.check(spec, raw)
-    settings, warmup_ids, curve = WarmupSplitSettings.of(spec), np.zeros(0, np.int64), None
+    settings, warmup_ids, curve = spec, np.zeros(0, np.int64), None
     found = (one.select(spec, raw, rows, complete=data.complete) for one in previews)
     sample, sample_rows, filtered = next(filter(None, found), (None, None, raw))
     if data.complete:

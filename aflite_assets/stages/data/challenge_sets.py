@@ -1,7 +1,7 @@
 """The stage `challenge_sets`: loads out-of-distribution test sets in the same form as the raw dataset."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +24,11 @@ from aflite_assets.scan.blind.few_questions import few_questions
 from aflite_assets.scan.blind.selection import chosen_questions
 from aflite_assets.specs.core import ChallengeSpec
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models.settings import Name
 from aflite_assets.specs.sources import CHOICE_FORMATS, as_tuple
 from aflite_assets.stages.data.fine_tune_rows import (
     build_fine_tune,
     in_dataset_classes,
+    naming,
     repeated_rows,
     without_test_rows,
 )
@@ -48,31 +48,12 @@ MOST_CATEGORIES = 200
 """Largest number of categories of a challenge set, because reports show results separately per category."""
 
 
-class ChallengeSetsSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `challenge_sets` reads."""
-
-    challenge_sets: dict[Name, ChallengeSpec]
-    undecodable_images: float
-    seed: int
-
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key; for multiple choice, the key includes `LINKS_VERSION`."""
-        linked = any(one.source.format in CHOICE_FORMATS for one in spec.challenge_sets.values())
-        of_questions: dict[str, object] = {"links": LINKS_VERSION} if linked else {}
-        return super().as_json(spec) | of_questions
+def _versions(spec: DatasetSpec) -> dict[str, object]:
+    linked = any(one.source.format in CHOICE_FORMATS for one in spec.challenge_sets.values())
+    return {"links": LINKS_VERSION} if linked else {}
 
 
-@dataclass(frozen=True)
-class ChallengeSetsInputs(StageInputs):
-    """Results of other stages that the stage `challenge_sets` reads."""
-
-    raw_dataset: PublishedResult
-
-
-def run(
-    settings: ChallengeSetsSettings, inputs: ChallengeSetsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Load each challenge set, with its category columns and its own labels, into a folder named after the set.
 
     If the files of a set with `required: false` are missing, the set is skipped and the reason is recorded. The next
@@ -124,7 +105,7 @@ def run(
 
 
 def _save_fine_tune(
-    settings: ChallengeSetsSettings,
+    settings: DatasetSpec,
     name: str,
     challenge: ChallengeSpec,
     built: RawTable,
@@ -143,20 +124,21 @@ def _save_fine_tune(
     splits = dict.fromkeys(raw.table["split"].to_pylist())
     tests = [raw.in_split(split) for split in splits if split != "train"]
     unrepeated = without_test_rows(name, rows, [*tests, *(load_examples(draft.path / test_set) for test_set in tested)])
+    repeats = len(rows) - len(unrepeated)
     (draft.path / name / FINE_TUNE).mkdir()
-    save_examples(unrepeated.examples, draft.path / name / FINE_TUNE)
+    save_examples(unrepeated, draft.path / name / FINE_TUNE)
     context.progress.log(
-        f"challenge set {name}: {len(unrepeated.examples)} rows to fine-tune on, {unrepeated.repeats_dropped} "
-        "dropped because a test set has the same input"
+        f"challenge set {name}: {len(unrepeated)} rows to fine-tune on, {repeats} dropped because a test set has the "
+        "same input"
     )
     assert challenge.fine_tune is not None
     return FineTuneFacts(
         split=challenge.fine_tune,
-        rows=len(unrepeated.examples),
+        rows=len(unrepeated),
         source_rows=sum(built.source_rows.values()),
         unlabelled_rows=sum(built.unlabelled_rows.values()),
         undecodable_images=sum(images.rows for images in decodable.dropped.values()),
-        repeats_dropped=unrepeated.repeats_dropped,
+        repeats_dropped=repeats,
     )
 
 
@@ -169,10 +151,8 @@ def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | Non
         MissingDataError: the files do not exist.
         DataError: the files do not match the spec.
     """
-    try:
+    with naming(f"challenge set {name!r}"):
         tables = load_source(challenge.source, rows=first_rows)
-    except DataError as error:
-        raise type(error)(f"challenge set {name!r}: {error}") from error
     if challenge.split not in tables:
         raise DataError(
             f"challenge set {name!r} has no split {challenge.split!r}, only {sorted(tables)}; correct `split`"
@@ -198,28 +178,26 @@ def build_challenge(
     Raises:
         DataError: the rows do not match the spec, or their kind of input differs from that of the dataset.
     """
-    columns = implied_columns(challenge.source, challenge.columns, tables)
-    categories = as_tuple(challenge.category or ())
-    columns = columns.model_copy(update={"attributes": (*columns.attributes, *categories)})
-    try:
+    columns, categories = (
+        implied_columns(challenge.source, challenge.columns, tables),
+        as_tuple(challenge.category or ()),
+    )
+    with naming(f"challenge set {name!r}"):
         built = build_raw_table(
             {challenge.split: tables[challenge.split]},
-            columns=columns,
+            columns=columns.model_copy(update={"attributes": (*columns.attributes, *categories)}),
             label_names=challenge.labels,
             unlabelled=challenge.unlabelled,
             limit=None if challenge.limit is None else {challenge.split: challenge.limit},
             seed=seed,
             complete=complete,
         )
-    except DataError as error:
-        raise DataError(f"challenge set {name!r}: {error}") from error
+    rows = built.examples
     if complete and (challenge.balanced_by or challenge.against):
-        built = replace(built, examples=_chosen(name, challenge, built.examples, raw, seed=seed))
-    built = replace(
-        built, examples=_with_categories(name, categories, built.examples, kept=challenge.columns.attributes)
-    )
-    _check_inputs(name, built.examples, raw)
-    return built if scale is None else replace(built, examples=scale.applied(built.examples))
+        rows = _chosen(name, challenge, rows, raw, seed=seed)
+    rows = _with_categories(name, categories, rows, kept=challenge.columns.attributes)
+    _check_inputs(name, rows, raw)
+    return replace(built, examples=rows if scale is None else scale.applied(rows))
 
 
 def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Examples, *, seed: int) -> Examples:
@@ -236,10 +214,8 @@ def _chosen(name: str, challenge: ChallengeSpec, examples: Examples, raw: Exampl
                 f"challenge set {name!r}: the train rows contain all of its questions; name another file or split"
             )
         rows = Examples(rows_at(examples.table, unseen), examples.label_names)
-    try:
+    with naming(f"challenge set {name!r}"):
         places = chosen_questions(rows, balanced_by=challenge.balanced_by, against=challenge.against, seed=seed)
-    except DataError as error:
-        raise DataError(f"challenge set {name!r}: {error}") from error
     return Examples(rows_at(rows.table, places), rows.label_names)
 
 
@@ -263,10 +239,8 @@ def decodable_challenge(
     Raises:
         DataError: more than `largest_share` of the images cannot be decoded.
     """
-    try:
+    with naming(f"challenge set {name!r}"):
         return drop_undecodable(built.examples, largest_share=largest_share, complete=complete, log=log)
-    except DataError as error:
-        raise DataError(f"challenge set {name!r}: {error}") from error
 
 
 def _describe(
@@ -341,4 +315,5 @@ def check_available(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
 
 
 CHALLENGE_CHECKS = StageChecks(AVAILABLE, check_available)
-CHALLENGE_SETS = Stage("challenge_sets", "5", ChallengeSetsSettings, ChallengeSetsInputs, run, checks=CHALLENGE_CHECKS)
+_SETTINGS = StageSettings("challenge_sets undecodable_images seed", _versions)
+CHALLENGE_SETS = Stage("challenge_sets", "5", _SETTINGS, "raw_dataset", run, checks=CHALLENGE_CHECKS)

@@ -7,7 +7,6 @@ that the scan finds.
 import json
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -29,13 +28,11 @@ from aflite_assets.scan.remedies import advice, advised
 from aflite_assets.scan.rows import ALL_ROWS
 from aflite_assets.scan.scan import MOST_ROWS, ScanSettings, scan_examples
 from aflite_assets.scan.sentences import blind_sentence, cue_headline, headline
-from aflite_assets.specs.columns import ColumnsSpec, subset_name, text_names
-from aflite_assets.specs.core import PlantedValues
+from aflite_assets.specs.columns import subset_name, text_names
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.shared.published import read_challenge_sets
 from aflite_assets.stages.shared.source_places import source_of
-from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings, of_choices
 
 MOST_IMAGES = 20_000
 """Largest number of images scanned per set; smaller than `MOST_ROWS` because decoding an image takes milliseconds."""
@@ -54,30 +51,7 @@ def most_scanned(modality: str) -> int:
     return MOST_IMAGES if modality == "image" else MOST_ROWS
 
 
-class CueScanSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `cue_scan` reads."""
-
-    columns: ColumnsSpec
-    planted: dict[str, PlantedValues]
-    irrelevant: tuple[str, ...]
-    seed: int
-
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key, including the version of the scan for answers."""
-        of_questions: dict[str, object] = {"blind": _BLIND} if spec.source.format in CHOICE_FORMATS else {}
-        return super().as_json(spec) | of_questions
-
-
-@dataclass(frozen=True)
-class CueScanInputs(StageInputs):
-    """Results of other stages that the stage `cue_scan` reads."""
-
-    raw_dataset: PublishedResult
-    challenge_sets: PublishedResult
-
-
-def run(settings: CueScanSettings, inputs: CueScanInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Scan the train split for cues, and test the cues on the other splits and on the challenge sets."""
     raw, challenges = load_examples(inputs.raw_dataset.path), inputs.challenge_sets
     source = source_of(inputs.raw_dataset)
@@ -218,4 +192,5 @@ def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
 
 
 _CHECKS = StageChecks(NO_ARTEFACT | QUESTION_NEEDED, check_artefacts)
-CUE_SCAN = Stage("cue_scan", "6", CueScanSettings, CueScanInputs, run, checks=_CHECKS)
+_SETTINGS = StageSettings("columns planted irrelevant seed", of_choices(blind=_BLIND))
+CUE_SCAN = Stage("cue_scan", "6", _SETTINGS, "raw_dataset challenge_sets", run, checks=_CHECKS)

@@ -4,8 +4,9 @@ The stage `challenge_sets` builds the test rows. `sources.recipes` lists the eva
 sets.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,21 +16,21 @@ from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
 from aflite_assets.data.rows import rows_at
 from aflite_assets.diagnostics.data_checks.repeats import input_codes
-from aflite_assets.errors import DataError
+from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.specs.core import ChallengeSpec
 
 _INPUTS = ("text", "text_pair", "image", "features")
 
 
-@dataclass(frozen=True)
-class FineTuneRows:
-    """Rows to train on, with the dataset's classes.
-
-    `repeats_dropped`: the number of rows that were dropped because a test set contains the same input.
-    """
-
-    examples: Examples
-    repeats_dropped: int
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Put `what`, such as a challenge set's name, before the message of a DataError within a `with` block."""
+    try:
+        yield
+    except MissingDataError as error:
+        raise MissingDataError(f"{what}: {error}") from error
+    except DataError as error:
+        raise DataError(f"{what}: {error}") from error
 
 
 def build_fine_tune(
@@ -41,7 +42,7 @@ def build_fine_tune(
     scale: Scale | None = None,
     complete: bool = True,
 ) -> RawTable:
-    """Convert the rows of the split that `fine_tune` names to the raw dataset's form, with the set's own labels.
+    """Return the rows of the split that `fine_tune` names, with the set's own labels.
 
     `limit` and `category` apply only to test rows and are ignored. If `fine_tune_limit` is set, only `fine_tune_limit`
     rows are drawn, stratified by label. `scale`: the scale by which the dataset's features were standardised.
@@ -54,7 +55,7 @@ def build_fine_tune(
     assert split is not None
     if split not in tables:
         raise DataError(f"challenge set {name!r} has no split {split!r}, only {sorted(tables)}; correct `fine_tune`")
-    try:
+    with naming(f"the rows of challenge set {name!r} to fine-tune on are unsuitable"):
         built = build_raw_table(
             {split: tables[split]},
             columns=implied_columns(challenge.source, challenge.columns, tables).model_copy(update={"attributes": ()}),
@@ -64,8 +65,6 @@ def build_fine_tune(
             seed=seed,
             complete=complete,
         )
-    except DataError as error:
-        raise DataError(f"the rows of challenge set {name!r} to fine-tune on are unsuitable: {error}") from error
     if scale is None:
         return built
     if len(built.examples) and built.examples.modality == "features":
@@ -95,21 +94,16 @@ def in_dataset_classes(
         if len(sources) == 1:
             classes[number] = dataset_labels.index(sources[0])
         elif rows[number]:
-            raise _no_class(name, own, sources, int(rows[number]), dataset_labels)
+            mapped = f"the labels {' and '.join(map(repr, sources))} of the dataset are"
+            raise DataError(
+                f"challenge set {name!r}: {rows[number]} rows to fine-tune on have the label {own!r}, but "
+                f"{mapped if sources else 'no label of the dataset is'} mapped to it, so their label among "
+                f"{list(dataset_labels)[:10]} is unknown; map exactly one label of the dataset to each label of these "
+                "rows in `map`, or leave out `fine_tune` (evaluators are then only tested on the set)"
+            )
     place = examples.table.column_names.index("label")
     labels = pa.array(classes[examples.labels])
     return Examples(examples.table.set_column(place, "label", labels), dataset_labels)
-
-
-def _no_class(name: str, own: str, sources: Sequence[str], rows: int, dataset_labels: tuple[str, ...]) -> DataError:
-    listed = (
-        f"the labels {' and '.join(map(repr, sources))} of the dataset are" if sources else "no label of the dataset is"
-    )
-    return DataError(
-        f"challenge set {name!r}: {rows} rows to fine-tune on have the label {own!r}, but {listed} mapped to it, so "
-        f"their label among {list(dataset_labels)[:10]} is unknown; map exactly one label of the dataset to each label "
-        "of these rows in `map`, or leave out `fine_tune` (evaluators are then only tested on the set)"
-    )
 
 
 def repeated_rows(rows: Examples, others: Iterable[Examples]) -> np.ndarray:
@@ -122,7 +116,7 @@ def repeated_rows(rows: Examples, others: Iterable[Examples]) -> np.ndarray:
     return np.asarray(np.isin(codes[: len(rows)], codes[len(rows) :]))
 
 
-def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> FineTuneRows:
+def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> Examples:
     """Drop rows whose input is byte-identical to the input of a test row; labels are not compared.
 
     `tests`: every set that evaluators are tested on, because an evaluator can be trained on several sets in sequence.
@@ -136,5 +130,4 @@ def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> F
             f"challenge set {name!r}: all {len(rows)} rows to fine-tune on are also test rows; set `fine_tune` to "
             "another split"
         )
-    kept = replace(rows, table=rows_at(rows.table, np.flatnonzero(~seen)))
-    return FineTuneRows(kept, int(seen.sum()))
+    return replace(rows, table=rows_at(rows.table, np.flatnonzero(~seen)))

@@ -3,9 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Literal
-
-import pyarrow as pa
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
@@ -21,14 +18,10 @@ from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, data_f
 from aflite_assets.errors import DataError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.core import AnnotationsSpec, ClassNames, ClassValues, LabelValue
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.filter import Count
-from aflite_assets.specs.models.settings import RowCount, SplitName
-from aflite_assets.specs.sources import CHOICE_FORMATS, SourceSpec
+from aflite_assets.specs.sources import SourceSpec
 from aflite_assets.stages.shared.source_places import source_facts
-from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageChecks, StageContext, StageInputs, StageSettings, of_choices
 from aflite_assets.wording import counted, quoted_list
 
 
@@ -47,31 +40,7 @@ class LoadedTable(RawTable):
     how_read: str = ""
 
 
-class RawDatasetSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `raw_dataset` reads."""
-
-    source: SourceSpec
-    columns: ColumnsSpec
-    annotations: AnnotationsSpec | None
-    labels: ClassNames | ClassValues | None
-    unlabelled: tuple[LabelValue, ...]
-    undecodable_images: float
-    holdout: dict[SplitName, Count]
-    limit: dict[SplitName, RowCount] | None
-    least_rows: dict[SplitName, RowCount]
-    drop_duplicates: bool
-    between_splits: Literal["keep", "drop"]
-    standardise: bool
-    seed: int
-
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key; for multiple choice, the key includes `LINKS_VERSION`."""
-        of_questions: dict[str, object] = {"links": LINKS_VERSION} if spec.source.format in CHOICE_FORMATS else {}
-        return super().as_json(spec) | of_questions
-
-
-def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Read the source, check it against the spec and publish the rows as Parquet shards."""
     source = at_content(settings.source, draft.key.fields["contents"]["source"])
     raw = read_raw(settings, source=source, log=context.progress.log)
@@ -101,7 +70,7 @@ def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context
     return summary
 
 
-def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[str, object]:
+def _what_was_changed(settings: DatasetSpec, raw: LoadedTable) -> dict[str, object]:
     """Return counts of the rows that settings changed; settings with default values are left out.
 
     With default settings, the dict is empty, so the data version of earlier results stays the same.
@@ -156,17 +125,8 @@ def changes(raw: LoadedTable) -> list[str]:
     return lines
 
 
-def _check_least_rows(least_rows: Mapping[str, int], tables: Mapping[str, pa.Table]) -> None:
-    for split, least in least_rows.items():
-        if tables[split].num_rows < least:
-            raise DataError(
-                f"split {split!r} has {counted(tables[split].num_rows)}, but `least_rows` is {least:,}; check that the "
-                "files of the split are complete, or lower `least_rows`"
-            )
-
-
 def read_raw(
-    settings: RawDatasetSettings,
+    settings: DatasetSpec,
     *,
     source: SourceSpec | None = None,
     first_rows: int | None = None,
@@ -186,8 +146,12 @@ def read_raw(
     complete, source = first_rows is None, source or settings.source
     left_out = None if settings.annotations is None else why_left_out(settings.annotations)
     tables = load_source(source, rows=first_rows)
-    if complete:
-        _check_least_rows(settings.least_rows, tables)
+    for split, least in settings.least_rows.items():
+        if complete and tables[split].num_rows < least:
+            raise DataError(
+                f"split {split!r} has {counted(tables[split].num_rows)}, but `least_rows` is {least:,}; check that the "
+                "files of the split are complete, or lower `least_rows`"
+            )
     raw = build_raw_table(
         tables,
         columns=implied_columns(source, settings.columns, tables),
@@ -203,13 +167,9 @@ def read_raw(
     )
     decodable = drop_undecodable(raw.examples, largest_share=settings.undecodable_images, complete=complete, log=log)
     scale = Scale.of(decodable.examples) if settings.standardise else None
+    examples = decodable.examples if scale is None else scale.applied(decodable.examples)
     return LoadedTable(
-        decodable.examples if scale is None else scale.applied(decodable.examples),
-        raw.source_rows,
-        raw.unlabelled_rows,
-        raw.labelled_rows,
-        raw.dropped_copies,
-        raw.dropped_answers,
+        **{**vars(raw), "examples": examples},
         undecodable_images=decodable.dropped,
         annotations_left_out=left_out,
         scale=scale,
@@ -254,4 +214,9 @@ ROW_CHECKS = StageChecks(
     check_rows,
     blocking=frozenset(one.name for one in DATA_CHECKS if one.blocking),
 )
-RAW_DATASET = Stage("raw_dataset", "3", RawDatasetSettings, StageInputs, run, checks=ROW_CHECKS)
+_SETTINGS = StageSettings(
+    "source columns annotations labels unlabelled undecodable_images holdout limit least_rows drop_duplicates "
+    "between_splits standardise seed",
+    of_choices(links=LINKS_VERSION),
+)
+RAW_DATASET = Stage("raw_dataset", "3", _SETTINGS, "", run, checks=ROW_CHECKS)

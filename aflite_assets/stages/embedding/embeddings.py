@@ -4,10 +4,9 @@ A stopped run resumes at its last batch.
 """
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +19,14 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, reserve, write_json
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import EncoderSpec
-from aflite_assets.specs.models.settings import Name, UntrainedSpec
+from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.stages.embedding.opened_encoders import open_encoder
 from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS, EncoderJob, encode_spread, own_probability
 from aflite_assets.stages.shared.published import read_selection, read_warmup_rows, selected_rows, without_rows
 from aflite_assets.stages.stage import (
     Progress,
-    SelectingResults,
     Stage,
     StageContext,
     StageInputs,
@@ -38,26 +37,7 @@ if TYPE_CHECKING:
     from aflite_assets.models.encoders import Encoder
 
 
-class EmbeddingsSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `embeddings` reads."""
-
-    representations: dict[Name, EncoderSpec]
-    answers: Literal["alone", "compared"]
-
-
-@dataclass(frozen=True)
-class EmbeddingsInputs(StageInputs):
-    """Results of other stages that the stage `embeddings` reads."""
-
-    raw_dataset: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-    warmup_models: PublishedResult
-
-
-def run(
-    settings: EmbeddingsSettings, inputs: EmbeddingsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute each representation's features for the rows of all splits, except for warm-up rows.
 
     If the train rows were sampled, only the sampled train rows are encoded.
@@ -68,20 +48,16 @@ def run(
     summary: dict[str, object] = {}
     for name, encoder in settings.representations.items():
         model = None if isinstance(encoder, UntrainedSpec) else models.part(name)
-        versions = {
-            "raw_dataset": inputs.raw_dataset.data_version,
-            "warmup_split": inputs.warmup_split.data_version,
-        }
-        versions |= {} if model is None else {"warmup_model": model.data_version}
+        read = {name: one for name, one in inputs.results.items() if name in ("raw_dataset", "warmup_split")}
+        read |= {} if model is None else {"warmup_model": model}
         chosen_by = {} if selection is None else inputs.selection
-        versions |= {name: one.data_version for name, one in chosen_by.items() if not one.summary.get("nothing_asked")}
+        read |= {name: one for name, one in chosen_by.items() if not one.summary.get("nothing_asked")}
         fields: dict[str, object] = {"settings": encoder.model_dump(mode="json")}
         fields |= {} if settings.answers == "alone" else {"answers": settings.answers}
+        key = ResultKey(draft.key.code_version, fields, {name: one.data_version for name, one in read.items()})
         compared = settings.answers == "compared"
         extract = partial(_extract, name, encoder, model, rows, raw=inputs.raw_dataset, context=context)
-        part = draft.part(
-            name, ResultKey(draft.key.code_version, fields, versions), partial(extract, compared=compared)
-        )
+        part = draft.part(name, key, partial(extract, compared=compared))
         summary[name] = part.result.summary
     return summary
 
@@ -157,4 +133,5 @@ def _mapped(path: Path, shape: tuple[int, ...], *, begun: bool) -> np.memmap:
         ) from error
 
 
-EMBEDDINGS = Stage("embeddings", "3", EmbeddingsSettings, EmbeddingsInputs, run)
+_SETTINGS = StageSettings("representations answers")
+EMBEDDINGS = Stage("embeddings", "3", _SETTINGS, "raw_dataset selection warmup_split warmup_models", run)

@@ -1,7 +1,8 @@
 """The stage `bias_evidence`: tables of statistics about kept and removed rows."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from itertools import chain
 
 import pyarrow as pa
@@ -14,8 +15,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.core import PlantedValues
-from aflite_assets.specs.models.kinds import EncoderSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.sources import as_tuple
 from aflite_assets.stages.data.cue_scan import grouped_with_copies
 from aflite_assets.stages.evaluation.distance_features import distance_features
@@ -47,27 +47,7 @@ _OVERALL = "all-representations"
 """File name prefix of tables about all representations; no representation's name contains a hyphen."""
 
 
-class BiasEvidenceSettings(StageSettings):
-    """Settings of a dataset's YAML file that `bias_evidence` uses."""
-
-    distance_encoder: EncoderSpec | None
-    planted: dict[str, PlantedValues]
-    seed: int
-
-
-@dataclass(frozen=True)
-class BiasEvidenceInputs(StageInputs):
-    """Results of other stages that `bias_evidence` uses."""
-
-    raw_dataset: PublishedResult
-    cue_scan: PublishedResult
-    embeddings: PublishedResult
-    filtered_sets: PublishedResult
-
-
-def run(
-    settings: BiasEvidenceSettings, inputs: BiasEvidenceInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute and publish every table that applies to the dataset, per representation and over all representations.
 
     The similarities of pairs of rows and the nearest kept row of each removed row are written to separate files. The
@@ -75,19 +55,23 @@ def run(
     """
     raw = load_examples(inputs.raw_dataset.path)
     filtered = {name: filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()}
-    work = _Work(settings, inputs, raw, _everything(settings, inputs, raw, draft, context), draft)
+    seed, planted = settings.seed, {attribute: as_tuple(values) for attribute, values in settings.planted.items()}
+    encoder, version, everything = settings.distance_encoder, inputs.raw_dataset.data_version, None
+    if encoder is not None:
+        everything = distance_features(encoder, raw, draft, seed=seed, raw_version=version, context=context)
+    tables = partial(_tables, raw=raw, inputs=inputs, planted=planted, everything=everything, draft=draft, seed=seed)
     index: list[dict[str, str]] = []
     all_removals: list[PlantedRemoval] = []
     summary: dict[str, object] = {}
     for name, one in filtered.items():
         with context.tracker.child(name) as tracked:
-            published = _publish(name, _tables(work, one), draft, tracked, context.progress)
-        removals = planted_removals(name, one.rows, raw, work.planted)
+            published = _publish(name, tables(one), draft, tracked, context.progress)
+        removals = planted_removals(name, one.rows, raw, planted)
         all_removals += removals
         summary[name] = {"tables": len(published), **_described(removals)}
         index += published
     rows = {name: one.rows for name, one in filtered.items()}
-    overall = chain(overlap_tables(rows), adversary_tables(rows, raw, seed=settings.seed))
+    overall = chain(overlap_tables(rows), adversary_tables(rows, raw, seed=seed))
     index += _publish(_OVERALL, overall, draft, context.tracker, context.progress)
     of_planted = {"planted": [asdict(removal) for removal in all_removals]} if all_removals else {}
     files = {what: {name: _file(name, what) for name in filtered} for what in ("similarities", "cues", "nearest_kept")}
@@ -96,47 +80,31 @@ def run(
     return summary
 
 
-@dataclass(frozen=True)
-class _Work:
-    """Inputs that are the same for the tables of every representation.
-
-    `everything`: features from a model trained on all train rows, or None if the settings do not request them.
-    """
-
-    settings: BiasEvidenceSettings
-    inputs: BiasEvidenceInputs
-    raw: Examples
-    everything: PublishedResult | None
-    draft: Draft
-
-    @property
-    def planted(self) -> dict[str, tuple[str, ...]]:
-        return {attribute: as_tuple(values) for attribute, values in self.settings.planted.items()}
-
-
-def _everything(
-    settings: BiasEvidenceSettings, inputs: BiasEvidenceInputs, raw: Examples, draft: Draft, context: StageContext
-) -> PublishedResult | None:
-    if settings.distance_encoder is None:
-        return None
-    version, seed = inputs.raw_dataset.data_version, settings.seed
-    return distance_features(settings.distance_encoder, raw, draft, seed=seed, raw_version=version, context=context)
-
-
 def _file(representation: str, what: str) -> str:
     return f"{representation}-{what}.parquet"
 
 
-def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
-    """Yield the tables of one representation, and write similarities, cues and nearest kept rows to separate files."""
-    name, rows, raw, seed = filtered.representation, filtered.rows, work.raw, work.settings.seed
-    names, planted = raw.label_names, work.planted
-    embedded = work.inputs.embeddings.part(representation_of(work.inputs.filtered_sets, name))
+def _tables(
+    filtered: FilteredSet,
+    *,
+    raw: Examples,
+    inputs: StageInputs,
+    planted: Mapping[str, tuple[str, ...]],
+    everything: PublishedResult | None,
+    draft: Draft,
+    seed: int,
+) -> Iterator[EvidenceTable]:
+    """Yield the tables of one representation, and write similarities, cues and nearest kept rows to separate files.
+
+    `everything`: features from a model trained on all train rows, or None if the settings do not request them.
+    """
+    name, rows, names = filtered.representation, filtered.rows, raw.label_names
+    embedded = inputs.embeddings.part(representation_of(inputs.filtered_sets, name))
     alike = similarities(rows, embedded, names, seed=seed)
-    cues = tested_cues(rows, grouped_with_copies(work.inputs.cue_scan, raw), planted, seed=seed)
+    cues = tested_cues(rows, grouped_with_copies(inputs.cue_scan, raw), planted, seed=seed)
     whole = {"similarities": alike, "cues": cues, "nearest_kept": nearest_rows(rows, embedded, seed=seed)}
     for what, table in whole.items():
-        pq.write_table(table, work.draft.path / _file(name, what))
+        pq.write_table(table, draft.path / _file(name, what))
     yield from cue_tables(name, cues, names)
     yield from planted_tables(name, rows, raw, planted)
     yield from _own_tables(name, rows, raw)
@@ -144,12 +112,12 @@ def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
     for tables in functions("stages.evidence"):
         yield from tables(filtered, raw, seed=seed)
     yield from neighbour_tables(name, rows, embedded, names, seed=seed)
-    if work.everything is not None:
-        yield from paper_neighbour_tables(name, rows, work.everything, names, seed=seed)
+    if everything is not None:
+        yield from paper_neighbour_tables(name, rows, everything, names, seed=seed)
     yield from similarity_tables(name, alike)
     yield from annotator_tables(name, rows, raw)
     yield from suspect_tables(name, rows, raw)
-    yield from label_noise_tables(name, rows, plausible_label_errors(work.inputs.filtered_sets.part(name), raw))
+    yield from label_noise_tables(name, rows, plausible_label_errors(inputs.filtered_sets.part(name), raw))
 
 
 def _described(removals: Sequence[PlantedRemoval]) -> dict[str, object]:
@@ -228,4 +196,5 @@ def _named_classes(table: pa.Table) -> pa.Table:
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 
 
-BIAS_EVIDENCE = Stage("bias_evidence", "15", BiasEvidenceSettings, BiasEvidenceInputs, run)
+_SETTINGS = StageSettings("distance_encoder planted seed")
+BIAS_EVIDENCE = Stage("bias_evidence", "15", _SETTINGS, "raw_dataset cue_scan embeddings filtered_sets", run)

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -29,6 +29,13 @@ _MODEL = "model"
 """Name of the folder of a trained model, inside the folder of the base training's result."""
 
 
+class _Given(TypedDict):
+    seed: int
+    device: DeviceSettings
+    scratch: Path
+    log: Callable[[str], None]
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingJob:
     """All inputs that a process needs to train a model: settings, rows and folders.
@@ -45,6 +52,15 @@ class TrainingJob:
     scratch: Path
     row_weights: np.ndarray | None = None
 
+    def given(self, log: Callable[[str], None]) -> _Given:
+        """Return the arguments that every training has."""
+        return {"seed": self.seed, "device": self.device, "scratch": self.scratch, "log": log}
+
+    def validation(self, raw: Examples) -> Examples | None:
+        """Return the rows for early stopping, or None if early stopping is off or uses train rows."""
+        stopping = getattr(self.settings, "early_stopping", None)
+        return None if stopping is None or stopping.split is None else raw.in_split(stopping.split)
+
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsJob(TrainingJob):
@@ -53,8 +69,24 @@ class WeightsJob(TrainingJob):
     settings: NeuralModelSpec
 
     def run(self, log: Callable[[str], None]) -> dict[str, float]:
-        """Call `train_weights` in this process."""
-        return train_weights(self, log)
+        """Train a model, write it and `dynamics.parquet` to the target folder, and return the training's metrics.
+
+        Raises:
+            AfliteError: any error of the evaluator.
+        """
+        from aflite_assets.models.evaluators import train_and_save
+
+        raw = examples_of(self.raw)
+        result = train_and_save(
+            self.settings,
+            raw.select(self.train_rows),
+            self.target / _MODEL,
+            validation=self.validation(raw),
+            row_weights=self.row_weights,
+            **self.given(log),
+        )
+        pq.write_table(result.dynamics, self.target / "dynamics.parquet")
+        return dict(result.metrics)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,102 +107,53 @@ class CellJob(TrainingJob):
     stage_rows: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def run(self, log: Callable[[str], None]) -> dict[str, float]:
-        """Call `train_cell` in this process."""
-        return train_cell(self, log)
+        """Train a cell's model, predict every test set, and write the predictions to the target folder.
+
+        The files are `predictions.parquet` and, for a training in one stage, `dynamics.parquet`. If a training has
+        several stages, the dynamics of its first stage are stored with the base weights. Returns the evaluator's
+        metrics, and its accuracy on each test set that has the dataset's own classes.
+
+        Raises:
+            AfliteError: any error of the evaluator.
+        """
+        from aflite_assets.models.evaluators import evaluate
+
+        raw = examples_of(self.raw)
+        tests = tests_of(raw, self.challenge_sets, self.unreported)
+        if self.weights is None:
+            train, held_back, weights = raw.select(self.train_rows), self.validation(raw), self.row_weights
+            evaluation = evaluate(
+                self.settings, train, tests, validation=held_back, row_weights=weights, **self.given(log)
+            )
+        else:
+            evaluation = _continued(self, self.weights, raw, tests, log)
+        pq.write_table(predictions_table(evaluation.predictions, tests), self.target / "predictions.parquet")
+        if evaluation.dynamics is not None:
+            pq.write_table(evaluation.dynamics, self.target / "dynamics.parquet")
+        mapped = read_challenge_sets(self.challenge_sets).mapped
+        return {**evaluation.metrics, **_accuracies(evaluation.predictions, tests, mapped)}
 
 
-def train_weights(job: WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
-    """Train a model, write it and `dynamics.parquet` to the target folder, and return the training's metrics.
-
-    Raises:
-        AfliteError: any error of the evaluator.
-    """
-    from aflite_assets.models.evaluators import train_and_save
-
-    raw = examples_of(job.raw)
-    result = train_and_save(
-        job.settings,
-        raw.select(job.train_rows),
-        job.target / _MODEL,
-        seed=job.seed,
-        device=job.device,
-        scratch=job.scratch,
-        log=log,
-        validation=_validation(job.settings, raw),
-        row_weights=job.row_weights,
-    )
-    pq.write_table(result.dynamics, job.target / "dynamics.parquet")
-    return dict(result.metrics)
-
-
-def train_cell(job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
-    """Train a cell's model, predict every test set, and write the predictions to the target folder.
-
-    The files are `predictions.parquet` and, for a training in one stage, `dynamics.parquet`. If a training has several
-    stages, the dynamics of its first stage are stored with the base weights. Returns the evaluator's metrics, and its
-    accuracy on each test set that has the dataset's own classes.
-
-    Raises:
-        AfliteError: any error of the evaluator.
-    """
-    raw = examples_of(job.raw)
-    tests = tests_of(raw, job.challenge_sets, job.unreported)
-    evaluation = _evaluated(job, raw, tests, log) if job.weights is None else _continued(job, raw, tests, log)
-    pq.write_table(predictions_table(evaluation.predictions, tests), job.target / "predictions.parquet")
-    if evaluation.dynamics is not None:
-        pq.write_table(evaluation.dynamics, job.target / "dynamics.parquet")
-    mapped = read_challenge_sets(job.challenge_sets).mapped
-    return {**evaluation.metrics, **_accuracies(evaluation.predictions, tests, mapped)}
-
-
-def _evaluated(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> "Evaluation":
-    from aflite_assets.models.evaluators import evaluate
-
-    return evaluate(
-        job.settings,
-        raw.select(job.train_rows),
-        tests,
-        seed=job.seed,
-        device=job.device,
-        scratch=job.scratch,
-        log=log,
-        validation=_validation(job.settings, raw),
-        row_weights=job.row_weights,
-    )
-
-
-def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> "Evaluation":
+def _continued(
+    job: CellJob, weights: PublishedResult, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]
+) -> "Evaluation":
     """Load trained weights, train any further stages, and return the evaluation."""
     from aflite_assets.models.evaluators import evaluate_saved
     from aflite_assets.models.training.fine_tuning import FineTuning
 
-    assert job.weights is not None
     assert isinstance(job.settings, NeuralModelSpec)
     if not job.stages:
-        shutil.copyfile(job.weights.file("dynamics.parquet"), job.target / "dynamics.parquet")
-    evaluation = evaluate_saved(
-        job.settings,
-        job.weights.path / _MODEL,
-        [FineTuning(stage.rows, _stage_examples(job, stage, raw), stage.settings) for stage in job.stages],
-        tests,
-        label_names=raw.label_names,
-        seed=job.seed,
-        device=job.device,
-        scratch=job.scratch,
-        log=log,
-    )
-    return replace(evaluation, metrics={**job.weights.summary, **evaluation.metrics})
+        shutil.copyfile(weights.file("dynamics.parquet"), job.target / "dynamics.parquet")
+    stages = [FineTuning(stage.rows, _stage_examples(job, stage, raw), stage.settings) for stage in job.stages]
+    model, names = weights.path / _MODEL, raw.label_names
+    evaluation = evaluate_saved(job.settings, model, stages, tests, label_names=names, **job.given(log))
+    return replace(evaluation, metrics={**weights.summary, **evaluation.metrics})
 
 
 def _stage_examples(job: CellJob, stage: RecipeStage, raw: Examples) -> Examples:
     if stage.drawn is None:
         return fine_tune_examples(job.challenge_sets, stage.rows)
     return raw.select(job.stage_rows[stage.rows])
-
-
-def _validation(settings: OneStageSpec, raw: Examples) -> Examples | None:
-    stopping = getattr(settings, "early_stopping", None)
-    return None if stopping is None or stopping.split is None else raw.in_split(stopping.split)
 
 
 def tests_of(raw: Examples, challenge_sets: PublishedResult, unreported: Collection[str]) -> dict[str, Examples]:

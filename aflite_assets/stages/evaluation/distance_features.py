@@ -13,7 +13,7 @@ from aflite_assets.specs.models.kinds import EncoderSpec, NeuralModelSpec
 from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.stages.embedding.opened_encoders import open_encoder
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
-from aflite_assets.stages.shared.training_workers import log_training
+from aflite_assets.stages.shared.nested_samples import train_logged
 from aflite_assets.stages.stage import StageContext
 
 NAME = "distance_encoder"
@@ -63,23 +63,10 @@ def _trained(
     settings: NeuralModelSpec, raw: Examples, folder: Path, *, seed: int, context: StageContext
 ) -> Mapping[str, float]:
     """Train an encoder into `folder`, which is created only after the training has finished."""
-    from aflite_assets.models.encoders import train_encoder
-
     if folder.is_dir():
         return {}
     train, aside = raw.in_split("train"), folder.with_name("training")
     context.progress.log(f"training {NAME} on all {len(train)} train rows")
-    with context.tracker.child(NAME) as run:
-        run.log_parameters(settings.model_dump(mode="json"))
-        metrics = train_encoder(
-            settings,
-            train,
-            aside / "model",
-            seed=seed,
-            device=context.device,
-            log=context.progress.log,
-            scratch=aside / "scratch",
-        )
-        log_training(run, metrics, aside / "scratch")
+    metrics = train_logged(NAME, settings, train, aside / "model", aside / "scratch", seed=seed, context=context)
     (aside / "model").rename(folder)
-    return dict(metrics)
+    return metrics

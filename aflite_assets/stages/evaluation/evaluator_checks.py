@@ -16,9 +16,8 @@ from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.core import ChallengeSpec
-from aflite_assets.specs.models.kinds import EvaluatorSpec, validation_splits
-from aflite_assets.specs.models.settings import Name
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.kinds import validation_splits
 from aflite_assets.stages.evaluation.margins import without_inputs
 from aflite_assets.stages.shared.asked_sets import asked_sets, test_sets
 from aflite_assets.stages.shared.evaluator_roles import (
@@ -46,15 +45,8 @@ _MOST_NAMED = 4
 _outcome = partial(CheckOutcome, "evaluators")
 
 
-class EvaluatorCheckSettings(StageSettings):
-    """Settings of a dataset's YAML file that the checks of evaluators use."""
-
-    challenge_sets: dict[Name, ChallengeSpec]
-    evaluators: dict[Name, EvaluatorSpec]
-
-
 def check_evaluators(
-    models: PublishedResult, inputs: Mapping[str, PublishedResult], settings: EvaluatorCheckSettings
+    models: PublishedResult, inputs: Mapping[str, PublishedResult], settings: DatasetSpec
 ) -> Iterator[CheckOutcome]:
     """Yield the outcomes of all checks of the grid; for multiple choice, accuracy is by question.
 
@@ -174,4 +166,4 @@ def _unasked(names: Iterable[str]) -> dict[str, str]:
 
 
 _READ = ("raw_dataset", "challenge_sets", "control_sets")
-EVALUATOR_CHECKS = StageChecks(ASKS, check_evaluators, _READ, EvaluatorCheckSettings)
+EVALUATOR_CHECKS = StageChecks(ASKS, check_evaluators, _READ, StageSettings("challenge_sets evaluators"))

@@ -5,8 +5,9 @@ which several cells start are run first and stored as separate parts.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,12 +15,11 @@ import pyarrow.parquet as pq
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import ClusterError
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.core import Seed
-from aflite_assets.specs.models.kinds import EvaluatorSpec, validation_splits
-from aflite_assets.specs.models.settings import Name
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.kinds import OneStageSpec, validation_splits
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
-from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
+from aflite_assets.stages.evaluation.cell_training import CellJob, TrainingJob, WeightsJob, tests_of
 from aflite_assets.stages.evaluation.evaluator_checks import EVALUATOR_CHECKS
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, check_filter, grid_of, is_wanted
 from aflite_assets.stages.evaluation.row_sets import study_train_sets
@@ -33,13 +33,10 @@ from aflite_assets.stages.shared.training_workers import (
     open_workers,
 )
 from aflite_assets.stages.stage import (
-    DrawingResults,
-    SelectingResults,
     Stage,
     StageContext,
     StageInputs,
     StageSettings,
-    with_study_settings,
 )
 
 _CELLS = pa.schema(
@@ -68,33 +65,7 @@ class _Outcome:
     cached: bool = False
 
 
-@with_study_settings("evaluator_models")
-class EvaluatorModelsSettings(StageSettings):
-    """Settings of a dataset's YAML file that `evaluator_models` uses."""
-
-    evaluators: dict[Name, EvaluatorSpec]
-    seeds: tuple[Seed, ...]
-    filter_seeds: int
-    full_includes_warmup: bool
-
-
-@dataclass(frozen=True)
-class EvaluatorModelsInputs(StageInputs):
-    """Results of other stages that `evaluator_models` uses."""
-
-    raw_dataset: PublishedResult
-    challenge_sets: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-    drawn: DrawingResults
-    leaning_sets: PublishedResult
-    filtered_sets: PublishedResult
-    control_sets: PublishedResult
-
-
-def run(
-    settings: EvaluatorModelsSettings, inputs: EvaluatorModelsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train and test the cells of the grid that `context.cells` selects, and reuse earlier trainings.
 
     A cell that fails is listed with its reason and does not stop the others.
@@ -114,7 +85,8 @@ def run(
     }
     recipes = recipes_of(settings.evaluators)
     grid = grid_of(settings.evaluators, sets, full_alone={name for name, recipe in recipes.items() if recipe.drawn})
-    grid += _leaning_cells(inputs.leaning_sets)
+    of_leaning, evaluator = leaning_train_sets(inputs.leaning_sets), inputs.leaning_sets.summary["evaluator"]
+    grid += [GridCell(evaluator, one, training) for training, each in of_leaning.items() for one in each]
     check_filter(context.cells, grid)
     plans = plan_cells(
         settings.evaluators,
@@ -130,8 +102,9 @@ def run(
         training.train_bases(grid)
         # Cells with equal keys share one result: the first selected cell is trained, and the others reuse it.
         makers: dict[str, GridCell] = {}
-        for cell in training.wanted(grid):
-            makers.setdefault(plans.keys[cell.name].digest, cell)
+        for cell in grid:
+            if is_wanted(cell, context.cells):
+                makers.setdefault(plans.keys[cell.name].digest, cell)
         made = workers.map(training.outcome, makers.values())
         outcomes = dict(zip([cell.name for cell in makers.values()], made, strict=True))
         outcomes |= {cell.name: training.outcome(cell) for cell in grid if cell.name not in outcomes}
@@ -141,19 +114,12 @@ def run(
     return _summary(outcomes.values())
 
 
-def _leaning_cells(leaning_sets: PublishedResult) -> list[GridCell]:
-    """Return the cells of the evaluator that is trained on the train sets of `leaning_sets`; seeds count from 0."""
-    sets = leaning_train_sets(leaning_sets)
-    evaluator = leaning_sets.summary["evaluator"]
-    return [GridCell(evaluator, one, training) for training, of_training in sets.items() for one in of_training]
-
-
 @dataclass
 class _Training:
     """One run over the grid, which trains cells or reuses their results; its methods can be called from any thread."""
 
-    settings: EvaluatorModelsSettings
-    inputs: EvaluatorModelsInputs
+    settings: DatasetSpec
+    inputs: StageInputs
     draft: Draft
     plans: CellPlans
     context: StageContext
@@ -161,10 +127,6 @@ class _Training:
     total: int
     ended: int = 0
     failed_bases: dict[str, str] = field(default_factory=dict)
-
-    def wanted(self, grid: Sequence[GridCell]) -> list[GridCell]:
-        """Return the cells to train now."""
-        return [cell for cell in grid if is_wanted(cell, self.context.cells)]
 
     def train_bases(self, grid: Sequence[GridCell]) -> None:
         """Run the base trainings that the selected cells need, before the cells are trained.
@@ -206,7 +168,7 @@ class _Training:
         """Run a base training; if it fails, every cell that starts from it fails."""
         self.context.progress.log(f"training the base model {base.name}")
         try:
-            self.draft.part(base.name, base.key, self._base_writer(base))
+            self.draft.part(base.name, base.key, partial(self._write_base, base))
         except ClusterError:
             raise
         except FAILURES as error:
@@ -214,7 +176,13 @@ class _Training:
 
     def outcome(self, cell: GridCell) -> _Outcome:
         """Reuse the cell's result, or train the cell if it is selected."""
-        outcome = self._found(cell) or self._made_now(cell)
+        part = self.draft.add_published_part(cell.name, self.plans.keys[cell.name])
+        if part is not None:
+            with self.context.tracker.child(cell.name, title=cell.title, tags={"aflite.found": "true"}) as run:
+                run.log_metrics(part.summary)
+            outcome = _Outcome("done", cached=True)
+        else:
+            outcome = self._trained(cell) if is_wanted(cell, self.context.cells) else _Outcome("not run")
         self.ended += 1
         self.context.progress.on_part(self.ended, self.total)
         how = "found" if outcome.cached else outcome.status
@@ -222,75 +190,48 @@ class _Training:
         self.context.progress.log(f"cell {self.ended} of {self.total}, {cell.name}: {how}{reason}")
         return outcome
 
-    def _made_now(self, cell: GridCell) -> _Outcome:
-        return self._trained(cell) if is_wanted(cell, self.context.cells) else _Outcome("not run")
-
-    def _found(self, cell: GridCell) -> _Outcome | None:
-        part = self.draft.add_published_part(cell.name, self.plans.keys[cell.name])
-        if part is None:
-            return None
-        self._track_found(cell, part)
-        return _Outcome("done", cached=True)
-
     def _trained(self, cell: GridCell) -> _Outcome:
-        problem = self._problem(cell)
-        if problem is not None:
+        base = self.plans.base_trainings.get(cell.name)
+        failed = None if base is None else self.failed_bases.get(base.key.digest)
+        if problem := self.plans.problem(cell) or failed:
             return _Outcome("failed", problem)
         try:
-            self.draft.part(cell.name, self.plans.keys[cell.name], self._writer(cell))
+            self.draft.part(cell.name, self.plans.keys[cell.name], partial(self._write, cell))
         except ClusterError:  # the cluster failed, so the other cells would fail too
             raise
         except FAILURES as error:
             return _Outcome("failed", f"{type(error).__name__}: {error}")
         return _Outcome("done")
 
-    def _problem(self, cell: GridCell) -> str | None:
-        """Return the reason why the cell cannot be trained, or None if the cell can be trained.
-
-        A cell cannot be trained if rows of its training stages are missing, or if its base training failed.
-        """
-        base = self.plans.base_trainings.get(cell.name)
-        failed = None if base is None else self.failed_bases.get(base.key.digest)
-        return self.plans.problem(cell) or failed
-
-    def _writer(self, cell: GridCell) -> Callable[[Draft], Mapping[str, float]]:
+    def _write(self, cell: GridCell, part: Draft) -> Mapping[str, float]:
         base, recipe = self.plans.base_trainings.get(cell.name), self.plans.recipes.get(cell.evaluator)
+        settings = first_settings(self.settings.evaluators[cell.evaluator], recipe)
+        job = CellJob(
+            **vars(self._job(settings, cell, part)),
+            challenge_sets=self.inputs.challenge_sets,
+            unreported=validation_splits(self.settings.evaluators),
+            weights=None if base is None else self._weights(base),
+            stages=() if recipe is None else recipe.stages,
+            stage_rows={} if recipe is None else self.plans.stage_rows.row_ids(recipe, cell.seed),
+        )
+        return self._tracked(cell.name, cell, part, job, title=cell.title)
 
-        def write(part: Draft) -> Mapping[str, float]:
-            job = CellJob(
-                settings=first_settings(self.settings.evaluators[cell.evaluator], recipe),
-                train_rows=cell.train_set.row_ids,
-                seed=cell.seed,
-                device=self.context.device,
-                raw=self.inputs.raw_dataset,
-                target=part.path,
-                scratch=part.scratch,
-                row_weights=cell.train_set.weights,
-                challenge_sets=self.inputs.challenge_sets,
-                unreported=validation_splits(self.settings.evaluators),
-                weights=None if base is None else self._weights(base),
-                stages=() if recipe is None else recipe.stages,
-                stage_rows={} if recipe is None else self.plans.stage_rows.row_ids(recipe, cell.seed),
-            )
-            return self._tracked(cell.name, cell, part, job, title=cell.title)
+    def _write_base(self, base: BaseTraining, part: Draft) -> Mapping[str, float]:
+        job = WeightsJob(**vars(self._job(base.settings, base.cell, part)))
+        return self._tracked(base.name, base.cell, part, job, title=base.title)
 
-        return write
-
-    def _base_writer(self, base: BaseTraining) -> Callable[[Draft], Mapping[str, float]]:
-        def write(part: Draft) -> Mapping[str, float]:
-            job = WeightsJob(
-                settings=base.settings,
-                train_rows=base.cell.train_set.row_ids,
-                seed=base.cell.seed,
-                device=self.context.device,
-                raw=self.inputs.raw_dataset,
-                target=part.path,
-                scratch=part.scratch,
-                row_weights=base.cell.train_set.weights,
-            )
-            return self._tracked(base.name, base.cell, part, job, title=base.title)
-
-        return write
+    def _job(self, settings: OneStageSpec, cell: GridCell, part: Draft) -> TrainingJob:
+        """Return the fields that the jobs of a cell and of its base training share."""
+        return TrainingJob(
+            settings=settings,
+            train_rows=cell.train_set.row_ids,
+            seed=cell.seed,
+            device=self.context.device,
+            raw=self.inputs.raw_dataset,
+            target=part.path,
+            scratch=part.scratch,
+            row_weights=cell.train_set.weights,
+        )
 
     def _tracked(
         self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob, *, title: str
@@ -305,11 +246,6 @@ class _Training:
             metrics = self.workers.train(job, self.context.progress.log)
             log_training(run, metrics, part.scratch)
         return metrics
-
-    def _track_found(self, cell: GridCell, part: PublishedResult) -> None:
-        """Copy the metrics of a reused cell to the new grid's run in the tracker."""
-        with self.context.tracker.child(cell.name, title=cell.title, tags={"aflite.found": "true"}) as run:
-            run.log_metrics(part.summary)
 
 
 def _summary(outcomes: Collection[_Outcome]) -> dict[str, object]:
@@ -336,11 +272,6 @@ def _row(cell: GridCell, outcome: _Outcome) -> dict[str, object]:
     }
 
 
-EVALUATOR_MODELS = Stage(
-    "evaluator_models",
-    TRAINING_CODE,
-    EvaluatorModelsSettings,
-    EvaluatorModelsInputs,
-    run,
-    checks=EVALUATOR_CHECKS,
-)
+_SETTINGS = StageSettings("evaluators seeds filter_seeds full_includes_warmup", stage="evaluator_models")
+_INPUTS = "raw_dataset challenge_sets selection warmup_split drawn leaning_sets filtered_sets control_sets"
+EVALUATOR_MODELS = Stage("evaluator_models", TRAINING_CODE, _SETTINGS, _INPUTS, run, checks=EVALUATOR_CHECKS)

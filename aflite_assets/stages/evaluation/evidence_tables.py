@@ -182,16 +182,13 @@ def similarity_tables(representation: str, alike: pa.Table) -> Iterator[Evidence
 
 def _distances(overall: pa.Table) -> str:
     means = {row["when"]: row["within_class"] for row in overall.to_pylist() if row["k"] == _NEIGHBOURS_SHOWN}
-    before, random, after = (_distance(means[when]) for when in ("before", "random", "after"))
+    known = (means[when] for when in ("before", "random", "after"))
+    before, random, after = ("none" if mean is None else f"{mean:.4f}" for mean in known)
     return (
         f"The distance within the class at k = {_NEIGHBOURS_SHOWN} {before} before filtering, {after} after it, and "
         f"{random} among "
         "as many train rows drawn at random"
     )
-
-
-def _distance(mean: float | None) -> str:
-    return "none" if mean is None else f"{mean:.4f}"
 
 
 def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:

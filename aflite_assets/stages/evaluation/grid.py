@@ -136,14 +136,16 @@ def row_fingerprint(row_ids: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(row_ids).tobytes()).hexdigest()
 
 
+def _selectable(cell: GridCell) -> dict[str, object]:
+    """Return the value of the cell for each field of `CellFilter`."""
+    of_set = {"train_sets": cell.train_set.name, "representations": cell.train_set.representation}
+    return {"evaluators": cell.evaluator, **of_set, "seeds": cell.seed}
+
+
 def is_wanted(cell: GridCell, wanted: CellFilter) -> bool:
     """Return True if `wanted` selects the cell; a train set without a representation matches every representation."""
-    return (
-        (not wanted.evaluators or cell.evaluator in wanted.evaluators)
-        and (not wanted.train_sets or cell.train_set.name in wanted.train_sets)
-        and (not wanted.representations or cell.train_set.representation in (None, *wanted.representations))
-        and (not wanted.seeds or cell.seed in wanted.seeds)
-    )
+    selected = ((value, getattr(wanted, field)) for field, value in _selectable(cell).items())
+    return all(not names or value is None or value in names for value, names in selected)
 
 
 def check_filter(wanted: CellFilter, grid: Collection[GridCell]) -> None:
@@ -152,28 +154,12 @@ def check_filter(wanted: CellFilter, grid: Collection[GridCell]) -> None:
     Raises:
         InvalidInputError: a name is not in the grid; the message lists the names in the grid.
     """
-    for field, known in (
-        ("evaluators", {cell.evaluator for cell in grid}),
-        ("train_sets", {cell.train_set.name for cell in grid}),
-        ("representations", {cell.train_set.representation for cell in grid} - {None}),
-        ("seeds", {cell.seed for cell in grid}),
-    ):
-        unknown = [name for name in getattr(wanted, field) if name not in known]
+    cells = [_selectable(cell) for cell in grid]
+    for field, names in vars(wanted).items():
+        known = {cell[field] for cell in cells} - {None}
+        unknown = [name for name in names if name not in known]
         if unknown:
             raise InvalidInputError(
                 f"`cells.{field}` names {unknown}, which the grid does not contain; choose from "
                 f"{sorted(known, key=str)}"
             )
-
-
-__all__ = [
-    "GridCell",
-    "cell_fields",
-    "check_filter",
-    "grid_of",
-    "input_fingerprint",
-    "is_wanted",
-    "recipe_fields",
-    "row_fingerprint",
-    "validation_fingerprint",
-]

@@ -8,6 +8,7 @@ conclusions.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -23,14 +24,11 @@ from aflite_assets.diagnostics.properties.values import Property, properties_of
 from aflite_assets.p_values import holm
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.scan.cues import CUES_WITH_ROWS, UNSEEN
-from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.core import PlantedValues, Seed
-from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
-from aflite_assets.specs.models.settings import Name
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.data.cue_scan import grouped_with_copies, read_scan
 from aflite_assets.stages.shared.model_families import leaning_evaluator
 from aflite_assets.stages.shared.published import full_rows, read_selection, test_examples
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 MOST_CANDIDATES = 3
 """Largest number of properties for which models are trained."""
@@ -63,30 +61,6 @@ _STREAM = 21
 """Number that is combined with the seed to give an independent stream of random numbers."""
 
 
-class LeaningSetsSettings(StageSettings):
-    """Settings of a dataset's YAML file that `leaning_sets` uses."""
-
-    columns: ColumnsSpec
-    planted: dict[str, PlantedValues]
-    irrelevant: tuple[str, ...]
-    representations: dict[Name, EncoderSpec]
-    evaluators: dict[Name, EvaluatorSpec]
-    seeds: tuple[Seed, ...]
-    seed: int
-    full_includes_warmup: bool
-
-
-@dataclass(frozen=True)
-class LeaningSetsInputs(StageInputs):
-    """Results of other stages that `leaning_sets` uses."""
-
-    raw_dataset: PublishedResult
-    challenge_sets: PublishedResult
-    cue_scan: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-
-
 @dataclass(frozen=True, eq=False)
 class TiedProperty:
     """A property, its values on the train rows (text), and the strength of its association with the label."""
@@ -98,9 +72,7 @@ class TiedProperty:
     p_value: float
 
 
-def run(
-    settings: LeaningSetsSettings, inputs: LeaningSetsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Choose candidate properties from the rows of `full`, and draw train sets for each property.
 
     There are no candidates if the dataset is multiple choice, or if no evaluator is suitable.
@@ -170,30 +142,22 @@ def cue_properties(scanned: PublishedResult, *, pairs: bool = False) -> tuple[Pr
     for cue in read_scan(scanned).cues[:CUES_WITH_ROWS]:
         if cue.explained_by is None and not left_out & cue.kinds:
             own = carried.filter(pc.equal(carried["cue"], cue.number))
-            found.append(Property(cue.kind, cue.name, _CueReader(own, rows), cue.reason))
+            found.append(Property(cue.kind, cue.name, partial(_carries, own, rows), cue.reason))
     return tuple(found)
 
 
-@dataclass(frozen=True, eq=False)
-class _CueReader:
-    """A function that returns, per row, whether the row has a cue: `yes`, `no` or `not scanned`."""
-
-    carried: pa.Table
-    scanned: pa.Table
-
-    def __call__(self, rows: Examples, of_set: str) -> np.ndarray | None:
-        has, known = (
-            np.isin(rows.row_ids, table.filter(pc.equal(table["set"], of_set))["row_id"].to_numpy())
-            for table in (self.carried, self.scanned)
-        )
-        if not known.any():
-            return None
-        return np.select([has, known], ["yes", "no"], "not scanned").astype(object)
+def _carries(carried: pa.Table, scanned: pa.Table, rows: Examples, of_set: str) -> np.ndarray | None:
+    """Return, per row, whether the row has a cue: `yes`, `no` or `not scanned`; None if no row was scanned."""
+    has, known = (
+        np.isin(rows.row_ids, table.filter(pc.equal(table["set"], of_set))["row_id"].to_numpy())
+        for table in (carried, scanned)
+    )
+    if not known.any():
+        return None
+    return np.select([has, known], ["yes", "no"], "not scanned").astype(object)
 
 
-def candidates(
-    full: Examples, settings: LeaningSetsSettings, *, cues: Sequence[Property] = ()
-) -> tuple[TiedProperty, ...]:
+def candidates(full: Examples, settings: DatasetSpec, *, cues: Sequence[Property] = ()) -> tuple[TiedProperty, ...]:
     """Return the candidates that `strongest_ties` chooses among `cues` and the properties of the rows of `full`."""
     names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
     irrelevant = (*settings.irrelevant, *settings.planted)
@@ -283,4 +247,5 @@ def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table
     return pa.table({**columns, "row_id": rows.row_ids, "points_to": pointed(values, one.tie)}, schema=POINTED)
 
 
-LEANING_SETS = Stage("leaning_sets", "4", LeaningSetsSettings, LeaningSetsInputs, run)
+_SETTINGS = StageSettings("columns planted irrelevant representations evaluators seeds seed full_includes_warmup")
+LEANING_SETS = Stage("leaning_sets", "4", _SETTINGS, "raw_dataset challenge_sets cue_scan selection warmup_split", run)

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aflite_assets.results import PublishedResult
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.settings import DrawnRows
 from aflite_assets.stages.shared.train_sets import TrainSet
-from aflite_assets.stages.stage import StageSettings, StudyResults
+from aflite_assets.stages.stage import StudyResults
 from aflite_assets.studies import parts
 
 
@@ -19,7 +20,7 @@ class RowSets:
     """
 
     stage: str
-    train_sets: Callable[[StageSettings, PublishedResult, int], list[TrainSet]]
+    train_sets: Callable[[DatasetSpec, PublishedResult, int], list[TrainSet]]
     why_missing: Callable[[PublishedResult, DrawnRows], str]
 
 
@@ -28,7 +29,7 @@ def row_sets() -> dict[str, RowSets]:
     return {one.stage: one for one in parts("stages.evaluation", RowSets)}
 
 
-def study_train_sets(settings: StageSettings, drawn: StudyResults, seed: int) -> list[TrainSet]:
+def study_train_sets(settings: DatasetSpec, drawn: StudyResults, seed: int) -> list[TrainSet]:
     """Return the sets on which every evaluator is trained with a seed because a study asks for it."""
     known = row_sets()
     return [one for name, result in drawn.items() for one in known[name].train_sets(settings, result, seed)]

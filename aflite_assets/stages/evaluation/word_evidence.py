@@ -114,6 +114,3 @@ def _range(counts: "AmongDraws") -> str:
     least, most = min(counts.random), max(counts.random)
     shown = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     return f"{shown} (mean {counts.mean:,.1f})"
-
-
-__all__ = ["DRAWS", "word_tables"]

@@ -1,8 +1,7 @@
 """The stage `control_sets`: draws train sets of the filtered set's size that the filter did not choose."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +10,9 @@ import pyarrow.parquet as pq
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
-from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.results import Draft
 from aflite_assets.specs.columns import subset_name
-from aflite_assets.specs.core import Seed
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models.settings import Name, RowCount
 from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.filtering.random_questions import question_kinds
 from aflite_assets.stages.filtering.row_words import DatasetWords
@@ -34,45 +31,12 @@ from aflite_assets.stages.shared.published import (
 from aflite_assets.stages.shared.row_weights import row_weights
 from aflite_assets.stages.shared.source_places import source_of
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
-
-if TYPE_CHECKING:
-    from aflite_assets.algorithm import RowWords
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings, of_choices
 
 NO_MODEL = "the representation has no warm-up model"
 
 
-class ControlSetsSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `control_sets` reads."""
-
-    seed: int
-    seeds: tuple[Seed, ...]
-    filter_seeds: int
-    full_includes_warmup: bool
-    train_sets: dict[Name, RowCount]
-    train_weighted: bool
-
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key; for multiple choice, add the version of the drawing code."""
-        of_questions: dict[str, object] = {"questions": "2"} if spec.source.format in CHOICE_FORMATS else {}
-        return super().as_json(spec) | of_questions
-
-
-@dataclass(frozen=True)
-class ControlSetsInputs(StageInputs):
-    """Results of other stages that the stage `control_sets` reads."""
-
-    raw_dataset: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-    embeddings: PublishedResult
-    filtered_sets: PublishedResult
-
-
-def run(
-    settings: ControlSetsSettings, inputs: ControlSetsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Draw the control sets for the filtered set of each representation.
 
     For questions and preferences, whole questions are drawn: all answers of a question, or none.
@@ -91,7 +55,7 @@ def run(
         taken_out = quarantined_rows(part)  # controls with these rows would differ from filtered by label errors too
         full = without_rows(everything, taken_out) if len(taken_out) else everything
         embedded = inputs.embeddings.part(representation_of(inputs.filtered_sets, name))
-        scores = SinglePassScores.of(rows, read_rows(embedded), first_scores(part))
+        scores = single_pass_scores(rows, read_rows(embedded), first_scores(part))
         filter_run = FilterRun.of(part)
         kept = {seed: kept_rows(part, run) for seed, run in filter_runs(settings.seeds, settings.filter_seeds).items()}
         groups = rows["group"].to_numpy() if by_question and "group" in rows.column_names else None
@@ -99,13 +63,17 @@ def run(
         made, notes = _controls(name, rows, full, scores, kept, splits=splits, seed=settings.seed, groups=groups)
         if by_question:
             made = [_whole_questions(control, kept, full, subset_name(source)) for control in made]
-        words = None if all_words is None or not filter_run.by_vocabulary else _words(all_words, rows)
+        words = all_words.of_rows(rows["row_id"].to_numpy()) if all_words and filter_run.by_vocabulary else None
         earlier = {
             size_name: earlier_set(rows, size, run=filter_run, words=words)
             for size_name, size in settings.train_sets.items()
         }
         made += _earlier_controls(name, earlier, full.in_split("train"), settings.seeds, by_question=by_question)
-        made += [] if selection is None else [_sampled(name, everything.in_split("train").row_ids)]
+        made += (
+            []
+            if selection is None
+            else [ControlSet(name, "sampled", None, "train", everything.in_split("train").row_ids)]
+        )
         made += [_weighted(name, rows, full.in_split("train").row_ids)] if settings.train_weighted else []
         notes["earlier_sets"] = {
             size_name: _described(earlier_rows, rows, settings.train_sets[size_name])
@@ -119,27 +87,19 @@ def run(
     return summary
 
 
-@dataclass(frozen=True)
-class SinglePassScores:
-    """Single-pass scores of every row in the filter's result; floats in [0, 1], or NaN for rows without a score.
+def single_pass_scores(rows: pa.Table, embedded: pa.Table, first: pa.Table) -> dict[str, np.ndarray]:
+    """Return single-pass scores of every row in `rows` by control set; floats in [0, 1], or NaN for missing scores.
 
-    `model`: the probability that the warm-up model's own output layer gives the row's label; None if there is no model.
-    `linear`: the predictability in the filter's first iteration.
+    `single_pass_model`: the probability that the warm-up model's own output layer gives the row's label; left out if
+    there is no model. `single_pass_linear`: the predictability in the first iteration, from the table `first`.
     """
-
-    model: np.ndarray | None
-    linear: np.ndarray
-
-    @classmethod
-    def of(cls, rows: pa.Table, embedded: pa.Table, first: pa.Table) -> "SinglePassScores":
-        """Collect the scores in the order of `rows`.
-
-        `first`: the columns `row_id` and `predictability` of the first iteration.
-        """
-        row_ids = rows["row_id"].to_numpy()
-        model = _in_order(row_ids, embedded["row_id"].to_numpy(), _floats(embedded["warmup_label_probability"]))
-        linear = _in_order(row_ids, first["row_id"].to_numpy(), _floats(first["predictability"]))
-        return cls(None if np.isnan(model).all() else model, linear)
+    columns = {
+        "single_pass_model": (embedded["row_id"], embedded["warmup_label_probability"]),
+        "single_pass_linear": (first["row_id"], first["predictability"]),
+    }
+    row_ids = rows["row_id"].to_numpy()
+    scores = {name: _in_order(row_ids, ids.to_numpy(), _floats(values)) for name, (ids, values) in columns.items()}
+    return {name: each for name, each in scores.items() if name != "single_pass_model" or not np.isnan(each).all()}
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:
@@ -159,7 +119,7 @@ def _controls(
     name: str,
     rows: pa.Table,
     full: Examples,
-    scores: SinglePassScores,
+    scores: Mapping[str, np.ndarray],
     kept: Mapping[int, Mapping[str, np.ndarray]],
     *,
     splits: Sequence[str],
@@ -189,11 +149,10 @@ def _controls(
         )
         for each, kept_labels in labels.items()
     ]
-    if scores.model is not None:
-        made += _single_pass(name, "single_pass_model", scores.model, rows, splits=splits, seed=seed, groups=groups)
-    made += _single_pass(name, "single_pass_linear", scores.linear, rows, splits=splits, seed=seed, groups=groups)
+    for single_pass, values in scores.items():
+        made += _single_pass(name, single_pass, values, rows, splits=splits, seed=seed, groups=groups)
     points = class_shares_moved(train.labels, next(iter(labels.values())), classes=classes)
-    reason = NO_MODEL if scores.model is None else None
+    reason = None if "single_pass_model" in scores else NO_MODEL
     return made, {"class_shares_moved": float(np.abs(points).max() / 100), "no_single_pass_model": reason}
 
 
@@ -215,14 +174,6 @@ def _whole_questions(
     matched = control.name == "random_matched"
     drawn = kinds.drawn(left, kinds.alike if matched else kinds.sizes, [control.seed, 4 + matched])
     return replace(control, row_ids=drawn)
-
-
-def _words(all_words: DatasetWords, rows: pa.Table) -> "RowWords":
-    """Return the words of a filtered set's rows, in published order."""
-    from aflite_assets.algorithm import RowWords  # loads numba
-
-    words = all_words.of_rows(rows["row_id"].to_numpy())
-    return RowWords(words.offsets, words.numbers)
 
 
 def _earlier_controls(
@@ -253,11 +204,6 @@ def _earlier_controls(
             drawn = _draw(train.row_ids, len(left), draw) if whole is None else whole.drawn(left, whole.sizes, draw)
             made.append(ControlSet(representation, f"random_{name}", seed, "train", drawn))
     return made
-
-
-def _sampled(representation: str, row_ids: np.ndarray) -> ControlSet:
-    """Return the control set `sampled`, which has all train rows from which the other sets are drawn."""
-    return ControlSet(representation, "sampled", None, "train", row_ids)
 
 
 def _weighted(representation: str, rows: pa.Table, row_ids: np.ndarray) -> ControlSet:
@@ -337,4 +283,7 @@ def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
     return pa.table(columns)
 
 
-CONTROL_SETS = Stage("control_sets", "3", ControlSetsSettings, ControlSetsInputs, run)
+_SETTINGS = StageSettings(
+    "seed seeds filter_seeds full_includes_warmup train_sets train_weighted", of_choices(questions="2")
+)
+CONTROL_SETS = Stage("control_sets", "3", _SETTINGS, "raw_dataset selection warmup_split embeddings filtered_sets", run)

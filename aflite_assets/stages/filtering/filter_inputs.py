@@ -1,4 +1,4 @@
-"""Inputs of one representation's filter, and the rows that are quarantined before its first iteration."""
+"""Inputs of one representation's filter: exact copies, and rows that are quarantined before its first iteration."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 from aflite_assets.algorithm import ChanceScores, FilterResult, FilterSettings, FilterState, IsLearnt, IterationRecord
 from aflite_assets.analysis.rules.bias_excess import bias_excess
 from aflite_assets.cluster import Cluster
+from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.words import DistinctWords
+from aflite_assets.diagnostics.data_checks.repeats import input_codes
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, suspected_rows
 from aflite_assets.errors import DataError
 from aflite_assets.models.devices import DeviceSettings
@@ -128,7 +130,9 @@ class FilterInputs:
         """Return the mean held-out class probabilities of the first iteration, float32 (rows, classes)."""
         from aflite_assets.algorithm import score_rows  # loads torch and numba
 
-        scores = score_rows(self.features, self.labels, **self._given(seed, device), keep_probabilities=True)
+        scores = score_rows(
+            self.features, self.labels, **self._given(seed), device=device.device, keep_probabilities=True
+        )
         assert scores.probabilities is not None
         return scores.probabilities
 
@@ -151,7 +155,8 @@ class FilterInputs:
             return filter_dataset(
                 self.features,
                 self.labels,
-                **self._given(seed, device),
+                **self._given(seed),
+                device=device.device,
                 counted=self.split == "train",
                 copies=self.copies,
                 words=None if self.words is None else RowWords(self.words.offsets, self.words.numbers),
@@ -165,25 +170,12 @@ class FilterInputs:
 
     def _shared(self, seed: int, cluster: Cluster) -> ScoredRows:
         """Return the data that the workers of a cluster receive."""
-        return ScoredRows.of(
-            cluster,
-            self.features,
-            self.labels,
-            groups=self.groups,
-            score_only=self.score_only if self.score_only.any() else None,
-            settings=self.settings,
-            seed=seed,
-        )
+        return ScoredRows.of(cluster, self.features, self.labels, **self._given(seed))
 
-    def _given(self, seed: int, device: DeviceSettings) -> dict[str, Any]:
+    def _given(self, seed: int) -> dict[str, Any]:
         """Return the arguments, besides features and labels, that are passed both to the scoring and to the filter."""
-        return {
-            "settings": self.settings,
-            "seed": seed,
-            "groups": self.groups,
-            "score_only": self.score_only if self.score_only.any() else None,
-            "device": device.device,
-        }
+        score_only = self.score_only if self.score_only.any() else None
+        return {"settings": self.settings, "seed": seed, "groups": self.groups, "score_only": score_only}
 
     def learnt_test(self, chance: ChanceScores) -> IsLearnt:
         """Return a function that tests whether the first iteration's classifiers learnt more than the class shares.
@@ -219,6 +211,20 @@ class FilterInputs:
             groups=self.groups,
             device=device.device,
         )
+
+
+def copy_codes(raw: PublishedResult, row_ids: np.ndarray) -> np.ndarray | None:
+    """Return a number (int64) per row id; rows with identical input and label have the same number.
+
+    Inputs are compared byte for byte. The input of an image is its encoded bytes or the hash of its file. Return None
+    if no row is a copy of another.
+    """
+    examples = load_examples(raw.path)
+    contents = pa.array(input_codes(examples) * len(examples.label_names) + examples.labels)
+    everything = contents.dictionary_encode().indices.to_numpy().astype(np.int64)  # in order of appearance
+    order = np.argsort(examples.row_ids)
+    codes = everything[order[np.searchsorted(examples.row_ids, row_ids, sorter=order)]]
+    return codes if len(np.unique(codes)) < len(codes) else None
 
 
 def before_quarantine(

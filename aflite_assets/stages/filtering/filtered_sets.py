@@ -5,8 +5,8 @@ Each iteration writes a checkpoint, from which a stopped run resumes.
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
@@ -27,9 +27,9 @@ from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.errors import InvalidInputError, StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, write_json
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import FilterSpec, compared_name
-from aflite_assets.stages.filtering.exact_copies import copy_codes
-from aflite_assets.stages.filtering.filter_inputs import FilterInputs, before_quarantine
+from aflite_assets.stages.filtering.filter_inputs import FilterInputs, before_quarantine, copy_codes
 from aflite_assets.stages.filtering.row_words import DatasetWords
 from aflite_assets.stages.filtering.stop_line import stop_line
 from aflite_assets.stages.shared.published import (
@@ -45,26 +45,7 @@ from aflite_assets.stages.stage import Progress, Stage, StageChecks, StageContex
 from aflite_assets.tracking import TrackedRun
 
 
-class FilteredSetsSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `filtered_sets` reads."""
-
-    filter: FilterSpec
-    filter_seeds: int
-    seed: int
-
-
-@dataclass(frozen=True)
-class FilteredSetsInputs(StageInputs):
-    """Results of other stages that the stage `filtered_sets` reads."""
-
-    raw_dataset: PublishedResult
-    warmup_split: PublishedResult
-    embeddings: PublishedResult
-
-
-def run(
-    settings: FilteredSetsSettings, inputs: FilteredSetsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Run the filter for each representation; if a result is reused, report its iterations again."""
     warmup = inputs.warmup_split.summary["rows"]
     by_words = settings.filter.rank == "vocabulary"
@@ -102,7 +83,7 @@ def run(
 def _filter(
     name: str,
     embedded: PublishedResult,
-    settings: FilteredSetsSettings,
+    settings: DatasetSpec,
     spec: FilterSpec,
     part: Draft,
     *,
@@ -126,7 +107,7 @@ def _filter(
 
         def on_iteration(record: IterationRecord, state: FilterState) -> None:
             checkpoint.save(record, state, given.row_ids)
-            progress.on_iteration(_report(name, record))
+            progress.on_iteration(IterationRow.of(name, _published(record)))
             progress.log(_line(name, record))
             run.log_metrics(_metrics(record), step=record.iteration)
 
@@ -168,21 +149,28 @@ def _resumed(name: str, checkpoint: "Checkpoint", progress: Progress) -> FilterS
     if state is not None:
         progress.log(f"filtering {name} resumes at iteration {state.next_iteration}")
         for record in state.iterations:
-            progress.on_iteration(_report(name, record))
+            progress.on_iteration(IterationRow.of(name, _published(record)))
     return state
 
 
 def _several_runs(kept: list[np.ndarray], given: FilterInputs, folder: Path, tracked: TrackedRun) -> dict[str, object]:
     """Publish the rows that each run of the filter kept, and return the runs' similarity for the summary.
 
-    `kept`: for each run, a bool for each row that entered the filter.
+    The similarity is the Jaccard index of the kept train rows: the mean and the smallest value over all pairs of runs,
+    and the value expected by chance. `kept`: for each run, a bool for each row that entered the filter.
     """
-    _write_runs(kept, given, folder)
+    runs = np.concatenate([np.full(int(rows.sum()), number) for number, rows in enumerate(kept)])
+    columns = {"filter_run": runs}
+    for name, values in (("split", given.split), ("row_id", given.row_ids)):
+        columns[name] = np.concatenate([values[rows] for rows in kept])
+    pq.write_table(pa.table(columns), folder / FILTER_RUNS)
     in_train = [rows[given.split == "train"] for rows in kept]
-    jaccard = _kept_jaccard(in_train)
+    sizes = [int(rows.sum()) for rows in in_train]
+    alike = [float((first & second).sum() / (first | second).sum()) for first, second in combinations(in_train, 2)]
+    chance = [expected_jaccard(len(in_train[0]), *pair) or 0.0 for pair in combinations(sizes, 2)]
+    jaccard = {"mean": float(np.mean(alike)), "least": min(alike), "by_chance": float(np.mean(chance))}
     tracked.log_metrics({"kept_jaccard_mean": jaccard["mean"]})
-    kept_train_rows = [int(rows.sum()) for rows in in_train]
-    return {"filter_runs": len(kept), "kept_train_rows": kept_train_rows, "kept_jaccard": jaccard}
+    return {"filter_runs": len(kept), "kept_train_rows": sizes, "kept_jaccard": jaccard}
 
 
 def _run_again(
@@ -207,32 +195,6 @@ def _run_again(
     kept = given.kept(result)
     context.progress.log(f"filtering {name} with seed {seed}: kept {kept[given.split == 'train'].sum()} train rows")
     return kept
-
-
-def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -> None:
-    """Publish the rows that each run of the filter kept."""
-    table = pa.table(
-        {
-            "filter_run": np.concatenate([np.full(int(rows.sum()), number) for number, rows in enumerate(kept)]),
-            "split": np.concatenate([given.split[rows] for rows in kept]),
-            "row_id": np.concatenate([given.row_ids[rows] for rows in kept]),
-        }
-    )
-    pq.write_table(table, folder / FILTER_RUNS)
-
-
-def _kept_jaccard(kept: Sequence[np.ndarray]) -> dict[str, float]:
-    """Return the Jaccard similarity of the train rows that the filter runs kept.
-
-    The dict has the mean and the smallest value over all pairs of runs, and the value expected by chance. `kept`: for
-    each run, a bool per train row.
-    """
-    alike = [float((first & second).sum() / (first | second).sum()) for first, second in combinations(kept, 2)]
-    chance = [
-        expected_jaccard(len(first), int(first.sum()), int(second.sum())) or 0.0
-        for first, second in combinations(kept, 2)
-    ]
-    return {"mean": float(np.mean(alike)), "least": min(alike), "by_chance": float(np.mean(chance))}
 
 
 def _track_found(name: str, part: PublishedResult, tracker: TrackedRun) -> None:
@@ -292,10 +254,6 @@ class Checkpoint:
             link_or_copy(path, folder / path.name)
 
 
-def _report(name: str, record: IterationRecord) -> IterationRow:
-    return IterationRow.of(name, _published(record))
-
-
 def _line(name: str, record: IterationRecord) -> str:
     return (
         f"filtering {name}, iteration {record.iteration:03d}: {record.rows_in} rows "
@@ -343,36 +301,36 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
     Chance scores are scores with permuted labels. Return the warnings.
     """
     rows, entering, policies = given.rows, given.entering, given.policies
-    total = rows.num_rows
-    scores = np.full(total, np.nan, np.float32)
-    scores[entering] = result.predictability
-    own = np.full(total, np.nan, np.float32)
-    if result.label_probability is not None:
-        own[entering] = result.label_probability
-    held_out = np.zeros(total, np.int64)
-    held_out[entering] = result.held_out_count
-    removed_in = np.full(total, -1, np.int64)
+
+    def everywhere(values: np.ndarray | None, missing: float) -> np.ndarray:
+        """Return an array of all embedded rows from an array of the rows that entered the filter."""
+        found = np.full(rows.num_rows, missing, np.float32 if values is None else values.dtype)
+        if values is not None:
+            found[entering] = values
+        return found
+
+    def known(values: np.ndarray | None) -> pa.Array:
+        scores = everywhere(values, np.nan).astype(np.float32)
+        return pa.array(scores, mask=np.isnan(scores))
+
+    removed_in = np.full(rows.num_rows, -1, np.int64)
     removed_in[entering[result.removed_rows]] = result.removed_in_iteration
     columns = [column for column in ("row_id", "split", "label", "group", "copy") if column in rows.column_names]
     table = rows.select(columns).replace_schema_metadata(None)
-    for name, values in (
-        ("kept", pa.array(removed_in < 0)),
-        ("removed_in_iteration", pa.array(removed_in, mask=removed_in < 0)),
-        ("predictability", pa.array(scores, mask=np.isnan(scores))),
-        ("held_out_count", pa.array(held_out)),
-        ("label_probability", pa.array(own, mask=np.isnan(own))),
-    ):
-        table = table.append_column(name, values)
-    for name, of_entering in (("own_words", result.own_words), ("vocabulary_share", result.vocabulary_share)):
-        if of_entering is not None:
-            everywhere = np.zeros(total, of_entering.dtype)
-            everywhere[entering] = of_entering
-            outside = ~np.isin(np.arange(total), entering)
-            table = table.append_column(name, pa.array(everywhere, mask=outside))
+    added = {
+        "kept": pa.array(removed_in < 0),
+        "removed_in_iteration": pa.array(removed_in, mask=removed_in < 0),
+        "predictability": known(result.predictability),
+        "held_out_count": pa.array(everywhere(result.held_out_count, 0).astype(np.int64)),
+        "label_probability": known(result.label_probability),
+    }
+    outside = ~np.isin(np.arange(rows.num_rows), entering)
+    for name, values in (("own_words", result.own_words), ("vocabulary_share", result.vocabulary_share)):
+        added |= {} if values is None else {name: pa.array(everywhere(values, 0), mask=outside)}
     if result.last_label_probability is not None:
-        last = np.full(total, np.nan, np.float32)
-        last[entering] = result.last_label_probability
-        table = table.append_column("last_label_probability", pa.array(last, mask=np.isnan(last)))
+        added["last_label_probability"] = known(result.last_label_probability)
+    for name, column in added.items():
+        table = table.append_column(name, column)
     pq.write_table(table, folder / "rows.parquet")
     if result.instead_labels is not None and result.instead_shares is not None:
         pq.write_table(_instead(result.instead_labels, result.instead_shares, given), folder / PREDICTED_INSTEAD)
@@ -447,4 +405,6 @@ def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult]
 
 
 FILTER_CHECKS = StageChecks(NO_CAUTIONS, check_filters, ("raw_dataset",))
-FILTERED_SETS = Stage("filtered_sets", "12", FilteredSetsSettings, FilteredSetsInputs, run, checks=FILTER_CHECKS)
+_SETTINGS = StageSettings("filter filter_seeds seed")
+_INPUTS = "raw_dataset warmup_split embeddings"
+FILTERED_SETS = Stage("filtered_sets", "12", _SETTINGS, _INPUTS, run, checks=FILTER_CHECKS)

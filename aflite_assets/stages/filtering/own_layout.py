@@ -14,8 +14,8 @@ from aflite_assets.data.loading import AnsweredRows, answered_rows, content_fing
 from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.sources import ChoiceSource
-from aflite_assets.stages.filtering.published_columns import free_name, source_rows_of
-from aflite_assets.stages.shared.source_places import source_of
+from aflite_assets.stages.filtering.published_columns import free_name
+from aflite_assets.stages.shared.source_places import source_of, source_rows_of
 
 FILTERED, FULL = "own_layout_filtered", "own_layout_full"
 """Names of the configurations: source rows of which the filter kept all answers, and all source rows with scores."""
@@ -49,7 +49,7 @@ class OwnRows:
             )
         read: Mapping[str, AnsweredRows] = answered_rows(source)
         splits, numbers = source_rows_of(raw.row_ids, raw_result.summary["source_rows"])
-        rows = [read[split].rows[number] for split, number in zip(splits, numbers, strict=True)]
+        rows = [read[split].rows[number] for split, number in zip(splits, numbers.tolist(), strict=True)]
         tables = {split: one.table for split, one in read.items()}
         return cls(tables, np.array(splits, dtype=object), np.array(rows, dtype=np.int64))
 

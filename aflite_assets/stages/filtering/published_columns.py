@@ -9,6 +9,7 @@ import pyarrow as pa
 from aflite_assets.data.examples import Examples
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import as_tuple
+from aflite_assets.stages.shared.source_places import source_rows_of
 
 FATE_COLUMNS = ("status", "predictability", "removed_in_iteration", "weight")
 """Columns that the filter adds to the configuration `full_tagged`."""
@@ -94,38 +95,14 @@ def published_table(raw: Examples, names: PublishedColumns, source_rows: Mapping
     the number of rows per split, in the source's order. Ids are taken from the source. If the source has no ids, an id
     consists of split and source row, such as "train-17".
     """
-    table, own = raw.table, names.own
+    own, made = names.own, {name: raw.table[column] for name, column in names.raw_columns.items()}
     splits, numbers = source_rows_of(raw.row_ids, source_rows)
-    ids = (
-        table["source_id"] if names.ids_given else pa.array([f"{s}-{n}" for s, n in zip(splits, numbers, strict=True)])
-    )
-    columns: dict[str, pa.Array | pa.ChunkedArray] = {own["id"]: ids}
-    for raw_name, given in names.inputs.items():
-        columns |= _split_features(raw, given) if names.column_per_feature else {given[0]: table[raw_name]}
-    columns[names.label] = table["label"]
-    columns |= {name: table[column] for name, column in names.attributes.items()}
-    if "group" in own:
-        columns[own["group"]] = table["group"]
-    columns[own["source_row"]] = pa.array(numbers, pa.int64())
-    if "annotator_labels" in own:
-        columns[own["annotator_labels"]] = table["annotator_labels"]
-    if "content_hash" in own:
-        columns[own["content_hash"]] = table["source_id"]
+    if not names.ids_given:
+        made[own["id"]] = pa.array([f"{split}-{number}" for split, number in zip(splits, numbers, strict=True)])
+    made[own["source_row"]] = pa.array(numbers, pa.int64())
+    if names.column_per_feature:
+        places = enumerate(names.inputs["features"])
+        made |= {name: pa.array(np.ascontiguousarray(raw.features[:, place])) for place, name in places}
+    last = [own[name] for name in ("group", "source_row", "annotator_labels", "content_hash") if name in own]
+    columns = {name: made[name] for name in (own["id"], *names.source_names, *last)}
     return pa.table(columns)
-
-
-def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple[list[str], list[int]]:
-    """Return, for each row id, the row's split in the source and its number (from 0) in this split.
-
-    Row ids are numbered consecutively over all splits.
-    """
-    ends = np.cumsum(list(source_rows.values()))
-    places = np.searchsorted(ends, row_ids, side="right")
-    names = list(source_rows)
-    return [names[place] for place in places.tolist()], (row_ids - np.r_[0, ends][places]).tolist()
-
-
-def _split_features(raw: Examples, names: tuple[str, ...]) -> dict[str, pa.Array]:
-    """Return one float32 column per feature, as in the source."""
-    matrix = raw.features
-    return {name: pa.array(np.ascontiguousarray(matrix[:, place])) for place, name in enumerate(names)}

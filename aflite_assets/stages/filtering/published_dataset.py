@@ -16,9 +16,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.filtering.own_layout import OwnRows, write_own
 from aflite_assets.stages.filtering.published_columns import FATE_COLUMNS, PublishedColumns, published_table
 from aflite_assets.stages.shared.published import (
@@ -30,17 +28,9 @@ from aflite_assets.stages.shared.published import (
 )
 from aflite_assets.stages.shared.report_inputs import filtered_set, trial_note
 from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings, of_choices
 
 _BLOCK_ROWS = 1_000
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """One configuration of the published folder: its name for `load_dataset`, and its tables by split."""
-
-    name: str
-    tables: Mapping[str, pa.Table]
 
 
 @dataclass(frozen=True)
@@ -72,33 +62,7 @@ class PublishedRows:
         }
 
 
-class PublishedDatasetSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `published_dataset` reads."""
-
-    title: str
-    description: str
-    columns: ColumnsSpec
-
-    @classmethod
-    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
-        """Return the JSON values for the result's key, including the version of the layout for questions."""
-        of_questions: dict[str, object] = {"own_layout": "1"} if spec.source.format in CHOICE_FORMATS else {}
-        return super().as_json(spec) | of_questions
-
-
-@dataclass(frozen=True)
-class PublishedDatasetInputs(StageInputs):
-    """Results of other stages that the stage `published_dataset` reads."""
-
-    raw_dataset: PublishedResult
-    selection: SelectingResults
-    filtered_sets: PublishedResult
-    control_sets: PublishedResult
-
-
-def run(
-    settings: PublishedDatasetSettings, inputs: PublishedDatasetInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Write the splits of every configuration as Parquet with the types of `datasets`, and the dataset card."""
     from aflite_assets.analysis.filtering import still_predicted
     from aflite_assets.reports.page.markdown import dataset_card
@@ -117,12 +81,13 @@ def run(
         suffix = "" if number == 0 else f"_{kept.representation}"
         random = _first_random(controls, kept.representation)
         quarantined = quarantined_rows(inputs.filtered_sets.part(kept.representation))
-        for configuration in _configurations(content, kept, random, quarantined, suffix):
-            files[configuration.name] = _write(configuration, content, draft.path)
-            rows[configuration.name] = {split: len(table) for split, table in configuration.tables.items()}
-        for configuration in _own_layout(own_rows, content, kept, quarantined, suffix):
-            files[configuration.name] = _write(configuration, None, draft.path)
-            rows[configuration.name] = {split: len(table) for split, table in configuration.tables.items()}
+        configurations = _configurations(content, kept, random, quarantined)
+        own_layout = _own_layout(own_rows, content, kept, quarantined)
+        for form, found in ((content, configurations), (None, own_layout)):
+            for plain, tables in found:
+                name = f"{plain}{suffix}"
+                files[name] = _write(name, tables, form, draft.path)
+                rows[name] = {split: len(table) for split, table in tables.items()}
         known = row_weights(kept.rows["label_probability"], kept.rows["label"].to_numpy())
         weights[kept.representation] = weight_summary(known)
         hard[kept.representation] = still_predicted(kept).all_under_threshold
@@ -138,7 +103,7 @@ def run(
         source_columns=names.source_names,
         own_columns=names.own,
         ids_given=names.ids_given,
-        notes=(*trial_note(raw_result), *_standardised_note(raw_result), *_selection_note(selection), *own_notes),
+        notes=(*_notes(raw_result, selection), *own_notes),
         provenance={
             f"data version of {name}": result.data_version
             for name, result in inputs.results.items()
@@ -147,27 +112,20 @@ def run(
     )
     (draft.path / "README.md").write_text(card, encoding="utf-8")
     context.progress.log(f"published dataset: {rows}")
-    return {"rows": rows, "weights": weights, "columns": names.raw_columns, "fate_columns": _fate_names(names)}
+    fate = {names.own[name]: name for name in FATE_COLUMNS}
+    return {"rows": rows, "weights": weights, "columns": names.raw_columns, "fate_columns": fate}
 
 
-def _standardised_note(raw: PublishedResult) -> tuple[str, ...]:
-    if "standardised" not in raw.summary:
-        return ()
-    return ("Features are standardised: mean 0 and standard deviation 1 over the train rows of the source.",)
-
-
-def _selection_note(selection: RowSelection | None) -> tuple[str, ...]:
-    if selection is None:
-        return ()
-    return (
-        f"A random sample of {len(selection.rows):,} train rows was filtered. Other train rows have the status "
-        f"'not sampled', including {len(selection.held_back):,} rows that were used to choose its size.",
-    )
-
-
-def _fate_names(names: PublishedColumns) -> dict[str, str]:
-    """Return a dict from the published name to the plain name of each column that the filter adds to `full_tagged`."""
-    return {names.own[name]: name for name in FATE_COLUMNS}
+def _notes(raw: PublishedResult, selection: RowSelection | None) -> Iterator[str]:
+    """Yield the notes of the dataset card about a row limit, standardised features, and a selection of train rows."""
+    yield from trial_note(raw)
+    if "standardised" in raw.summary:
+        yield "Features are standardised: mean 0 and standard deviation 1 over the train rows of the source."
+    if selection is not None:
+        yield (
+            f"A random sample of {len(selection.rows):,} train rows was filtered. Other train rows have the status "
+            f"'not sampled', including {len(selection.held_back):,} rows that were used to choose its size."
+        )
 
 
 def _own_rows(
@@ -182,25 +140,25 @@ def _own_rows(
 
 
 def _own_layout(
-    own_rows: OwnRows | None, content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray, suffix: str
-) -> Iterator[Configuration]:
+    own_rows: OwnRows | None, content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray
+) -> Iterator[tuple[str, Mapping[str, pa.Table]]]:
     if own_rows is None:
         return
     tagged = _tagged(content, filtered, quarantined)
     fate = {name: tagged[content.names.own[name]].combine_chunks() for name in FATE_COLUMNS}
     for name, tables in own_rows.configurations(content.raw, fate, filtered).items():
         if tables:
-            yield Configuration(f"{name}{suffix}", tables)
+            yield name, tables
 
 
-def _write(configuration: Configuration, content: PublishedRows | None, folder: Path) -> dict[str, str]:
-    """Write one file per split, and return the files' paths relative to the folder.
+def _write(name: str, tables: Mapping[str, pa.Table], content: PublishedRows | None, folder: Path) -> dict[str, str]:
+    """Write one file per split of a configuration, and return the files' paths relative to the folder.
 
     `content`: the dataset's rows in published form, or None if the tables have the source's own layout.
     """
     paths = {}
-    for split, table in configuration.tables.items():
-        paths[split] = f"data/{configuration.name}/{split}.parquet"
+    for split, table in tables.items():
+        paths[split] = f"data/{name}/{split}.parquet"
         (folder / paths[split]).parent.mkdir(parents=True, exist_ok=True)
         if content is None:
             write_own(table, folder / paths[split])
@@ -217,17 +175,18 @@ def _first_random(controls: Sequence[ControlSet], representation: str) -> np.nda
 
 
 def _configurations(
-    content: PublishedRows, filtered: FilteredSet, random: np.ndarray, quarantined: np.ndarray, suffix: str
-) -> Iterator[Configuration]:
+    content: PublishedRows, filtered: FilteredSet, random: np.ndarray, quarantined: np.ndarray
+) -> Iterator[tuple[str, Mapping[str, pa.Table]]]:
+    """Yield the name of each configuration and its tables by split."""
     rows = filtered.rows
     kept = rows.filter(rows["kept"])["row_id"].to_numpy()
     removed = rows.filter(pc.invert(rows["kept"]))["row_id"].to_numpy()
     for name, row_ids in (("filtered", kept), ("easy", removed), ("random", random), ("quarantined", quarantined)):
         tables = content.at(row_ids)
         if tables:
-            yield Configuration(f"{name}{suffix}", tables)
+            yield name, tables
     every = np.ones(len(content.raw), dtype=bool)
-    yield Configuration(f"full_tagged{suffix}", content.by_split(_tagged(content, filtered, quarantined), every))
+    yield "full_tagged", content.by_split(_tagged(content, filtered, quarantined), every)
 
 
 def _tagged(content: PublishedRows, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
@@ -286,4 +245,5 @@ def _with_image_bytes(table: pa.Table, name: str) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, column)
 
 
-PUBLISHED_DATASET = Stage("published_dataset", "4", PublishedDatasetSettings, PublishedDatasetInputs, run)
+_SETTINGS = StageSettings("title description columns", of_choices(own_layout="1"))
+PUBLISHED_DATASET = Stage("published_dataset", "4", _SETTINGS, "raw_dataset selection filtered_sets control_sets", run)

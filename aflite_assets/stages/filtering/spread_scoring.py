@@ -48,19 +48,13 @@ class ScoredRows:
         settings: FilterSettings,
         seed: int,
     ) -> "ScoredRows":
-        """Collect the data that workers need.
+        """Share the data that workers need.
 
         Features that are memory-mapped from a file stay in the file, so a node can have less memory than the features
         need.
         """
-        return cls(
-            map_or_share(cluster, features),
-            cluster.share(labels),
-            None if groups is None else cluster.share(groups),
-            None if score_only is None else cluster.share(score_only),
-            settings,
-            seed,
-        )
+        of_groups, scored = (None if each is None else cluster.share(each) for each in (groups, score_only))
+        return cls(map_or_share(cluster, features), cluster.share(labels), of_groups, scored, settings, seed)
 
     def scorer(self) -> Work:
         """Return, in a worker, the function that scores ranges of partition numbers."""

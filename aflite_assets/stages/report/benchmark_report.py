@@ -1,6 +1,6 @@
 """The stage `benchmark_report`: renders the numbers of `analysis` as an HTML page, figures, JSON and Markdown."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from shutil import copytree
 
 from pydantic_core import to_json
@@ -10,10 +10,9 @@ from aflite_assets.analysis.rows.table import read_row_tables
 from aflite_assets.checks import failed_lines
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs import ReportInputs
-from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.report_settings import ReportSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.data.cue_scan import carriers_of, example_carriers
 from aflite_assets.stages.evaluation.analysis.rows import read_source_rows
 from aflite_assets.stages.report.versions import comparisons
@@ -24,30 +23,7 @@ MOST_CARRIERS = 3
 """Largest number of example rows that the report shows per cue."""
 
 
-class BenchmarkReportSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `benchmark_report` reads."""
-
-    columns: ColumnsSpec
-    report: ReportSpec
-
-
-@dataclass(frozen=True)
-class BenchmarkReportInputs(StageInputs):
-    """Results of other stages that the stage `benchmark_report` reads.
-
-    The published dataset is included because its asset is linked to the report's asset.
-    """
-
-    raw_dataset: PublishedResult
-    cue_scan: PublishedResult
-    published_dataset: PublishedResult
-    bias_evidence: PublishedResult
-    analysis: PublishedResult
-
-
-def run(
-    settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Render the results of `analysis`, without computing any number, and log the path of the page to the tracker.
 
     Example rows and pictures are embedded in the HTML page. The section of details links to files in `tables/` and
@@ -90,7 +66,7 @@ def run(
     }
 
 
-def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> ReportInputs:
+def report_inputs(settings: DatasetSpec, inputs: StageInputs) -> ReportInputs:
     """Return everything that the report shows besides the numbers of `analysis`, such as example rows."""
     raw, folder = load_examples(inputs.raw_dataset.path), inputs.analysis.path
     return ReportInputs(
@@ -106,4 +82,6 @@ def report_inputs(settings: BenchmarkReportSettings, inputs: BenchmarkReportInpu
     )
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "30", BenchmarkReportSettings, BenchmarkReportInputs, run)
+_SETTINGS = StageSettings("columns report")
+_INPUTS = "raw_dataset cue_scan published_dataset bias_evidence analysis"
+BENCHMARK_REPORT = Stage("benchmark_report", "30", _SETTINGS, _INPUTS, run)

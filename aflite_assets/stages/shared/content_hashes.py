@@ -104,26 +104,17 @@ def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> object:
         case "source":
             return content_fingerprint(spec.source, hashes=hashes)
         case "annotations":
-            return {} if spec.annotations is None else annotations_content(spec.annotations, hashes=hashes)
+            return {} if spec.annotations is None else _annotations_content(spec.annotations, hashes)
         case "challenge_sets":
-            return {
-                name: challenge_content(challenge, hashes=hashes) for name, challenge in spec.challenge_sets.items()
-            }
-        case "representations":
-            return {
-                name: checkpoint_content(representation, hashes=hashes)
-                for name, representation in spec.representations.items()
-            }
-        case "evaluators":
-            return {name: checkpoint_content(evaluator, hashes=hashes) for name, evaluator in spec.evaluators.items()}
-    models = spec.distance_encoder if field == "distance_encoder" else study_models(spec)[field]
+            return {name: _challenge_content(one, hashes) for name, one in spec.challenge_sets.items()}
+    models: object = study_models(spec)[field] if field in with_models() else getattr(spec, field)
     if isinstance(models, Mapping):
         return {name: {} if one is None else checkpoint_content(one, hashes=hashes) for name, one in models.items()}
-    assert models is not None
+    assert isinstance(models, BaseModel)
     return checkpoint_content(models, hashes=hashes)
 
 
-def annotations_content(annotations: AnnotationsSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
+def _annotations_content(annotations: AnnotationsSpec, hashes: FileHashes) -> dict[str, str | int]:
     """Return the number of annotation files (labels by single annotators) and one SHA-256 over their contents.
 
     Return `MISSING` if the files are optional and at least one is missing.
@@ -137,11 +128,11 @@ def annotations_content(annotations: AnnotationsSpec, *, hashes: FileHashes | No
     for path in paths:
         if not path.is_file():
             raise MissingDataError(f"file {str(path)!r} of `annotations` does not exist; correct the path in the spec")
-    digests = "\n".join((hashes or FileHashes()).of(paths))
+    digests = "\n".join(hashes.of(paths))
     return {"files": len(paths), "sha256": hashlib.sha256(digests.encode()).hexdigest()}
 
 
-def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
+def _challenge_content(challenge: ChallengeSpec, hashes: FileHashes) -> dict[str, str | int]:
     """Return the content hash or commit of a challenge set's source.
 
     Return `MISSING` if the challenge set is optional and its source does not exist.
@@ -171,7 +162,8 @@ def checkpoint_content(settings: BaseModel, *, hashes: FileHashes | None = None)
     Raises:
         ModelError: a hub id is neither on the hub nor in the hub's cache.
     """
-    contents = package_content(settings)
+    installed = INSTALLED.get(getattr(settings, "kind", ""))
+    contents = {} if installed is None else {"package": installed.package}
     for named in named_models(settings):
         contents |= _named_content(named, settings, hashes or FileHashes())
     return contents
@@ -181,14 +173,6 @@ def named_models(settings: BaseModel) -> list[str]:
     """Return the checkpoints and the files of word vectors that a model's settings name, as paths or hub ids."""
     named = (getattr(settings, field, None) for field in ("checkpoint", "contextual", "vectors"))
     return [name for name in named if name is not None]
-
-
-def package_content(settings: BaseModel) -> dict[str, str]:
-    """Return the name and version of the package that adds a kind of model; the result is empty for the project's own
-    kinds.
-    """
-    installed = INSTALLED.get(getattr(settings, "kind", ""))
-    return {} if installed is None else {"package": installed.package}
 
 
 def is_hub_id(named: str, settings: BaseModel) -> bool:

@@ -7,6 +7,7 @@ The settings `warmup.size: auto` and `sample` choose a size with nested samples.
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.specs.models.kinds import EncoderSpec, OneStageSpec
+from aflite_assets.specs.models.kinds import EncoderSpec, NeuralModelSpec, OneStageSpec
 from aflite_assets.stages.shared.sizes import CurveSizes
 from aflite_assets.stages.shared.training_workers import log_training
 from aflite_assets.stages.stage import StageContext
@@ -52,69 +53,89 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class SampledModel:
-    """A model for a learning curve; one copy of the model is trained on each sample.
-
-    `name`: name of the learning curve. `point`: suffix of nested runs' names, which follows the number of rows.
-    `place`: name of the setting that defines the model, for error messages. `train(rows, asked, part)` trains on `rows`
-    and returns predictions for `asked`; its files are written to the draft `part`.
-    """
-
-    name: str
-    place: str
-    settings: EncoderSpec | OneStageSpec
-    fields: Mapping[str, object]
-    train: Callable[[Examples, Examples, Draft], Answers]
-    point: str = ""
-
-
-@dataclass(frozen=True)
 class CurvePoints:
-    """Cached training runs of models on samples of `train`; each model is tested on the held-back rows.
+    """Cached training runs of one model on samples of `train`; the model is tested on the held-back rows.
 
+    `name`: name of the learning curve. `place`: name of the setting that defines the model, for error messages.
     `inputs`: data versions of the results that a training run depends on. Training runs are stored apart from the
     stage's result. If a training run is repeated and the same rows are chosen, results of later stages stay valid.
     """
 
+    name: str
+    place: str
     train: Examples
-    held_back: np.ndarray
-    largest: int
+    samples: NestedSamples
     draft: Draft
     inputs: Mapping[str, str]
     context: StageContext
 
-    def point(self, model: SampledModel, sample: np.ndarray) -> PublishedResult:
+    def point(
+        self,
+        sample: np.ndarray,
+        settings: EncoderSpec | OneStageSpec,
+        fields: Mapping[str, object],
+        fit: Callable[[Examples, Examples, Draft], Answers],
+        *,
+        suffix: str = "",
+    ) -> PublishedResult:
         """Return the stored result of the training run on one sample (row ids).
+
+        `fit(rows, asked, part)` trains on `rows` and returns predictions for `asked`; its files are written to the
+        draft `part`. `suffix`: suffix of the nested run's name, which follows the number of rows.
 
         Raises:
             ModelError, DataError: the training run failed; the message names the model's setting and the sample size.
         """
-        key = ResultKey(self.draft.key.code_version, dict(model.fields), dict(self.inputs))
-        store, asset, partition = self.draft.store, self.draft.asset, self.draft.partition
-        made = store.get_or_create_part(asset, partition, key, lambda part: self._trained(model, sample, part))
-        names = self.draft.provenance.setdefault("learning_curve", {})
-        names[f"{model.name}.{len(sample)}{model.point}"] = made.result.key
-        self.context.progress.log(
-            f"learning curve of {model.name}: trained on {len(sample)} rows, predicted {made.result.summary['right']} "
-            f"of {len(self.held_back)} held-back rows correctly"
-        )
-        return made.result
+        named, log = f"{self.name}.{len(sample)}{suffix}", self.context.progress.log
+        rows, asked = self.train.select(sample), self.train.select(self.samples.held_back)
 
-    def _trained(self, model: SampledModel, sample: np.ndarray, part: Draft) -> Mapping[str, float]:
-        rows, asked = self.train.select(sample), self.train.select(self.held_back)
-        self.context.progress.log(f"learning curve of {model.name}: training on {len(rows)} of {self.largest} rows")
-        with self.context.tracker.child(f"{model.name}.{len(rows)}{model.point}") as run:
-            run.log_parameters(model.settings.model_dump(mode="json") | {"sample_rows": len(rows)})
-            try:
-                answers = model.train(rows, asked, part)
-            except (ModelError, DataError) as error:
-                raise type(error)(f"{model.place} on a sample of {len(rows)} rows: {error}") from error
-            right = int(np.sum(answers.predicted == asked.labels))
-            metrics = {**answers.metrics, "held_back_rows": len(asked), "right": right, "accuracy": right / len(asked)}
-            log_training(run, metrics, part.scratch)
-        said = {"row_id": asked.row_ids, "label": asked.labels, "predicted": answers.predicted}
-        pq.write_table(pa.table(said), part.path / "predictions.parquet")
-        return metrics
+        def write(part: Draft) -> Mapping[str, float]:
+            largest = len(self.samples.samples[-1])
+            log(f"learning curve of {self.name}: training on {len(rows)} of {largest} rows")
+            with self.context.tracker.child(named) as run:
+                run.log_parameters(settings.model_dump(mode="json") | {"sample_rows": len(rows)})
+                try:
+                    answers = fit(rows, asked, part)
+                except (ModelError, DataError) as error:
+                    raise type(error)(f"{self.place} on a sample of {len(rows)} rows: {error}") from error
+                right = int(np.sum(answers.predicted == asked.labels))
+                counts = {"held_back_rows": len(asked), "right": right, "accuracy": right / len(asked)}
+                metrics = {**answers.metrics, **counts}
+                log_training(run, metrics, part.scratch)
+            said = {"row_id": asked.row_ids, "label": asked.labels, "predicted": answers.predicted}
+            pq.write_table(pa.table(said), part.path / "predictions.parquet")
+            return metrics
+
+        key = ResultKey(self.draft.key.code_version, dict(fields), dict(self.inputs))
+        made = self.draft.store.get_or_create_part(self.draft.asset, self.draft.partition, key, write).result
+        self.draft.provenance.setdefault("learning_curve", {})[named] = made.key
+        log(
+            f"learning curve of {self.name}: trained on {len(sample)} rows, predicted {made.summary['right']} of "
+            f"{len(asked)} held-back rows correctly"
+        )
+        return made
+
+
+def train_logged(
+    name: str,
+    settings: NeuralModelSpec,
+    rows: Examples,
+    folder: Path,
+    scratch: Path,
+    *,
+    seed: int,
+    context: StageContext,
+) -> dict[str, float]:
+    """Train an encoder, save it in `folder`, and log the training to a nested run with the given name."""
+    from aflite_assets.models.encoders import train_encoder  # takes seconds, and is not needed if nothing is trained
+
+    with context.tracker.child(name) as run:
+        run.log_parameters(settings.model_dump(mode="json"))
+        metrics = train_encoder(
+            settings, rows, folder, seed=seed, device=context.device, log=context.progress.log, scratch=scratch
+        )
+        log_training(run, metrics, scratch)
+    return dict(metrics)
 
 
 def drawn(examples: Examples, size: int, *, seed: Sequence[int]) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
 from aflite_assets.analysis.filtering import IterationRow
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve
@@ -251,9 +252,8 @@ def read_control_sets(result: PublishedResult) -> list[ControlSet]:
 
 def read_row_sets(result: PublishedResult) -> list[RowSet]:
     """Return the non-empty sets of train rows that a study drew."""
-    if not (result.path / ROW_SETS_FILE).is_file():
+    if (table := _read_optional(result, ROW_SETS_FILE)) is None:
         return []
-    table = pq.read_table(result.file(ROW_SETS_FILE))
     groups = by_keys(table, "weak_model", "name", "seed")
     return [RowSet(**key.as_py(), row_ids=rows["row_id"].to_numpy()) for key, rows in groups]
 
@@ -324,8 +324,7 @@ def predicted_instead(part: PublishedResult) -> pa.Table | None:
     row's held-out predictions that equal `label_<rank>`. The label and share of a rank are null if fewer labels were
     predicted. Return None if there were too many rows and classes to count the predictions.
     """
-    path = part.path / PREDICTED_INSTEAD
-    return pq.read_table(path) if path.is_file() else None
+    return _read_optional(part, PREDICTED_INSTEAD)
 
 
 def label_errors(part: PublishedResult) -> pa.Table | None:
@@ -334,8 +333,11 @@ def label_errors(part: PublishedResult) -> pa.Table | None:
     The columns are those of `diagnostics.evidence.label_noise.SUSPECTS`. Rows that are `quarantined` are in no other
     file of the filtered set. Return None if no table of suspects was published.
     """
-    path = part.path / LABEL_ERRORS
-    return pq.read_table(path) if path.is_file() else None
+    return _read_optional(part, LABEL_ERRORS)
+
+
+def _read_optional(part: PublishedResult, name: str) -> pa.Table | None:
+    return pq.read_table(part.file(name)) if (part.path / name).is_file() else None
 
 
 def plausible_label_errors(part: PublishedResult, raw: Examples) -> pa.Table | None:
@@ -365,10 +367,7 @@ def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
     """Return the names and facts of the published challenge sets, and the reason why each missing set is missing."""
     published = json.loads(result.file(CHALLENGE_SETS_FILE).read_text(encoding="utf-8"))
     reasons = result.summary["missing"]
-    sets = {}
-    for name, facts in published["sets"].items():
-        fine_tune = facts.pop("fine_tune", None)
-        sets[name] = ChallengeFacts(**facts, fine_tune=None if fine_tune is None else FineTuneFacts(**fine_tune))
+    sets = TypeAdapter(dict[str, ChallengeFacts]).validate_python(published["sets"])
     return ChallengeSets(sets, {name: reasons[name] for name in published["missing"]})
 
 

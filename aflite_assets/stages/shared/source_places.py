@@ -124,24 +124,30 @@ def places_of(row_ids: np.ndarray, source_rows: Mapping[str, int], in_files: Map
 
     A row id is the row's position in the source, counted over all splits in the source's order.
     """
-    ends = np.cumsum(list(source_rows.values()))
-    starts = np.r_[0, ends]
-    splits = np.searchsorted(ends, row_ids, side="right")
-    rows = row_ids - starts[splits]
-    names = pa.array(list(source_rows), pa.string())
+    splits, rows = source_rows_of(row_ids, source_rows)
     files: pa.Array = pa.nulls(len(row_ids), pa.string())
     lines: pa.Array = pa.nulls(len(row_ids), pa.int64())
     shown = _short_names([path for table in in_files.values() for path in table["file"].unique().to_pylist()])
-    for number, (split, known) in enumerate((split, in_files.get(split)) for split in source_rows):
-        if known is None or known.num_rows != source_rows[split]:
+    for split, known in in_files.items():
+        if known.num_rows != source_rows.get(split):
             continue
-        mine = splits == number
+        mine = splits == split
         place = known.take(pa.array(rows[mine]))
         paths = pa.array([shown[path] for path in place["file"].to_pylist()], pa.string())
         files = pc.replace_with_mask(files, pa.array(mine), paths)
         lines = pc.replace_with_mask(lines, pa.array(mine), place["line"].combine_chunks())
-    columns = [pa.array(row_ids), names.take(pa.array(splits)), pa.array(rows), files, lines]
+    columns = [pa.array(row_ids), pa.array(splits, pa.string()), pa.array(rows), files, lines]
     return pa.table([column.cast(one.type) for column, one in zip(columns, SOURCE_PLACES, strict=True)], SOURCE_PLACES)
+
+
+def source_rows_of(row_ids: np.ndarray, source_rows: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return, for each row id, the row's split in the source (text), and its number from 0 in this split (int64).
+
+    Row ids are numbered consecutively over all splits.
+    """
+    ends = np.cumsum(list(source_rows.values()))
+    places = np.searchsorted(ends, row_ids, side="right")
+    return np.array(list(source_rows), dtype=object)[places], row_ids - np.r_[0, ends][places]
 
 
 def _short_names(paths: list[str]) -> dict[str, str]:

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.analysis.train_sets import leaning_set
+from aflite_assets.data.words import DistinctWords
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import ControlSet, by_keys, kept_rows
 
 if TYPE_CHECKING:
     from aflite_assets.algorithm.tally import Tally
-    from aflite_assets.algorithm.vocabulary import RowWords
 
 _NEVER = np.iinfo(np.int64).max
 """Number used as the iteration of removal for rows that were kept."""
@@ -81,7 +81,7 @@ class FilterRun:
         return [split for split, treated in self.policies.items() if treated == policy]
 
 
-def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords | None" = None) -> EarlierSet | None:
+def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: DistinctWords | None = None) -> EarlierSet | None:
     """Return the rows that the filter would have kept with a target of exactly `size` train rows.
 
     The iteration that reached `size` is repeated so that it removes fewer rows. The random draws are the same as in a
@@ -137,12 +137,13 @@ def _sliced_again(
     iteration: int,
     room: int,
     run: FilterRun,
-    words: "RowWords | None",
+    words: DistinctWords | None,
 ) -> tuple[np.ndarray, float | None]:
     """Repeat an iteration's removal, limited to `room` train rows; return a mask of removed rows, and the cutoff.
 
     Only rows that the original iteration removed have a score, so the repeated iteration can remove no other row.
     """
+    from aflite_assets.algorithm import RowWords  # loads numba
     from aflite_assets.algorithm import selection as select  # loads torch
 
     entered = left_in >= iteration
@@ -168,7 +169,7 @@ def _sliced_again(
         room=room,
         seed=run.seed,
         iteration=iteration,
-        vocabulary=None if words is None else select.words_of(among, words),
+        vocabulary=None if words is None else select.words_of(among, RowWords(words.offsets, words.numbers)),
     )
     gone = np.zeros(len(split_of), dtype=bool)
     gone[chosen.rows] = True

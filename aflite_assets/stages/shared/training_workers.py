@@ -302,7 +302,9 @@ class _Worker:
 
 def serve(connection: Connection) -> None:
     """Run the jobs from `connection` until it is closed; this is the main function of a worker process."""
-    _keep_to(threads_per_step())
+    import torch  # may have been imported before the process got its share of the processors
+
+    torch.set_num_threads(threads_per_step())
     place = f"on GPU {os.environ[_VISIBLE]}" if os.environ.get(_VISIBLE) else "in a worker process"
     while True:
         try:
@@ -316,16 +318,6 @@ def serve(connection: Connection) -> None:
             connection.send(("error", sent))
         else:
             connection.send(("done", answer))
-
-
-def _keep_to(threads: int) -> None:
-    """Set torch's number of threads.
-
-    Torch may have been imported before the process got its share of the processors.
-    """
-    import torch
-
-    torch.set_num_threads(threads)
 
 
 def _train(job: Job[_Answer], log: Callable[[str], None]) -> _Answer:

@@ -1,11 +1,10 @@
 """Findings about the results of the warm-up: truncated texts, and encoders that learnt nothing."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from aflite_assets.analysis.intervals import Interval, wilson_interval
+from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import StageChecks
@@ -40,52 +39,6 @@ ENCODER_ASKS = {
 """The statement that each check tests, by the check's name; a failed check does not stop a run."""
 
 
-@dataclass(frozen=True)
-class EncoderFit:
-    """Accuracy, in [0, 1], of a trained encoder on its training rows; `rows` is their number.
-
-    The accuracy counts the predictions that the encoder made during training.
-    """
-
-    accuracy: float
-    rows: int
-
-    @property
-    def interval(self) -> Interval:
-        """Wilson interval of the accuracy, which treats all rows as independent, even rows of the same group."""
-        return wilson_interval(self.accuracy, self.rows)
-
-
-@dataclass(frozen=True)
-class EncoderFits:
-    """Accuracies of the trained encoders on their own warm-up rows.
-
-    `largest_class`: share, in [0, 1], of the largest class of the warm-up rows.
-    """
-
-    largest_class: float
-    encoders: Mapping[str, EncoderFit]
-
-    @property
-    def no_better(self) -> tuple[str, ...]:
-        """Encoders that are not significantly better than always predicting the largest class.
-
-        An encoder is in this tuple if the lower end of its accuracy's interval is at most the share of the largest
-        class.
-        """
-        return tuple(name for name, fit in self.encoders.items() if fit.interval.low <= self.largest_class)
-
-
-def encoder_fits(models: Mapping[str, Mapping[str, Any]], rows_per_class: Mapping[str, int]) -> EncoderFits:
-    """Collect the accuracies from the summary of `warmup_models` and the class counts of `warmup_split`."""
-    largest_class = max(rows_per_class.values(), default=0) / max(sum(rows_per_class.values()), 1)
-    trained = {name: facts for name, facts in models.items() if facts["trained"]}
-    return EncoderFits(
-        largest_class,
-        {name: EncoderFit(facts["train_accuracy"], int(facts["rows"])) for name, facts in trained.items()},
-    )
-
-
 def check_split(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
     """Yield the outcomes of two checks, if they apply: texts are not truncated, and learning curves flatten."""
     lengths, curve = result.summary["text_lengths"], result.summary.get("learning_curve")
@@ -116,17 +69,19 @@ def check_encoders(
     result: PublishedResult, inputs: Mapping[str, PublishedResult], *_: object
 ) -> Iterator[CheckOutcome]:
     """Yield one outcome per trained encoder: whether the encoder learnt anything from its warm-up rows."""
-    fits = encoder_fits(result.summary, inputs["warmup_split"].summary["rows_per_class"])
-    numbers = {"largest_class": fits.largest_class}
-    for (name, asks), (subject, fit) in product(ENCODER_ASKS.items(), fits.encoders.items()):
-        learnt, interval = subject not in fits.no_better, fit.interval
+    classes = inputs["warmup_split"].summary["rows_per_class"].values()
+    largest = max(classes, default=0) / max(sum(classes), 1)
+    trained = {name: facts for name, facts in result.summary.items() if facts["trained"]}
+    for (name, asks), (subject, facts) in product(ENCODER_ASKS.items(), trained.items()):
+        accuracy, rows = facts["train_accuracy"], int(facts["rows"])
+        interval = wilson_interval(accuracy, rows)  # treats all rows as independent, even rows of the same group
+        learnt = interval.low > largest
         found = (
-            f"it predicts {percent(fit.accuracy)} % of its {fit.rows:,} warm-up rows correctly, 95 % interval "
-            f"[{percent(interval.low)}, {percent(interval.high)}]; the largest class has "
-            f"{percent(fits.largest_class)} % of the rows"
-            f"{'' if learnt else '. Filtering with it shows little: train the encoder longer, or on more rows'}"
+            f"it predicts {percent(accuracy)} % of its {rows:,} warm-up rows correctly, 95 % interval "
+            f"[{percent(interval.low)}, {percent(interval.high)}]; the largest class has {percent(largest)} % of the "
+            f"rows{'' if learnt else '. Filtering with it shows little: train the encoder longer, or on more rows'}"
         )
-        yield CheckOutcome("warm-up", name, asks, learnt, found, subject=subject, numbers=numbers)
+        yield CheckOutcome("warm-up", name, asks, learnt, found, subject=subject, numbers={"largest_class": largest})
 
 
 SPLIT_CHECKS = StageChecks(SPLIT_ASKS, check_split)

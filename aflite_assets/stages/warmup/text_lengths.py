@@ -1,7 +1,6 @@
 """Token counts of texts by a model's tokenizer, without truncation."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,26 +11,14 @@ from aflite_assets.specs.models.settings import TextModelSpec
 MOST_ROWS = 20_000
 
 
-@dataclass(frozen=True)
-class TextLengths:
-    """Token counts, including special tokens, of `rows` rows (all rows or a sample), compared with `max_length`.
-
-    `over` and `share`: the number and the share of rows that have more than `max_length` tokens. The longest row has
-    `longest` tokens, and 99 % of the rows have at most `fits_99` tokens.
-    """
-
-    rows: int
-    max_length: int
-    over: int
-    share: float
-    longest: int
-    fits_99: int
-
-
 def measure_text_lengths(
     models: Mapping[str, TextModelSpec], examples: Examples, *, seed: int, most_rows: int = MOST_ROWS
-) -> dict[str, TextLengths]:
-    """Return the text lengths for each model; models with the same tokenizer share one count.
+) -> dict[str, dict[str, float]]:
+    """Return the token counts, including special tokens, for each model, compared with the model's `max_length`.
+
+    `rows`: number of counted rows. `over` and `share`: the number and the share of rows that have more than
+    `max_length` tokens. The longest row has `longest` tokens, and 99 % of the rows have at most `fits_99` tokens.
+    Models with the same tokenizer share one count.
 
     If there are more than `most_rows` rows, a random sample of `most_rows` rows is measured, drawn with `seed`. Before
     this function is called, `check_model` must have accepted every model.
@@ -71,13 +58,8 @@ def token_counts(settings: TextModelSpec, examples: Examples) -> np.ndarray:
     return np.array(counts, np.int64)
 
 
-def _against(counts: np.ndarray, max_length: int) -> TextLengths:
+def _against(counts: np.ndarray, max_length: int) -> dict[str, float]:
     over = int((counts > max_length).sum())
-    return TextLengths(
-        rows=len(counts),
-        max_length=max_length,
-        over=over,
-        share=over / len(counts),
-        longest=int(counts.max()),
-        fits_99=int(np.quantile(counts, 0.99, method="inverted_cdf")),
-    )
+    longest, fits = int(counts.max()), int(np.quantile(counts, 0.99, method="inverted_cdf"))
+    known = {"rows": len(counts), "max_length": max_length, "over": over, "share": over / len(counts)}
+    return {**known, "longest": longest, "fits_99": fits}

@@ -1,38 +1,21 @@
 """The stage `warmup_models`: trains an encoder for each representation that needs one."""
 
-from dataclasses import dataclass
 from functools import partial
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.specs.models.kinds import EncoderSpec, NeuralModelSpec
-from aflite_assets.specs.models.settings import Name, UntrainedSpec
+from aflite_assets.results import Draft, ResultKey
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.kinds import NeuralModelSpec
+from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
+from aflite_assets.stages.shared.nested_samples import train_logged
 from aflite_assets.stages.shared.published import read_warmup_rows
-from aflite_assets.stages.shared.training_workers import log_training
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.findings import ENCODER_CHECKS
 
 
-class WarmupModelsSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `warmup_models` reads."""
-
-    representations: dict[Name, EncoderSpec]
-    seed: int
-
-
-@dataclass(frozen=True)
-class WarmupModelsInputs(StageInputs):
-    """Results of other stages that the stage `warmup_models` reads."""
-
-    raw_dataset: PublishedResult
-    warmup_split: PublishedResult
-
-
-def run(
-    settings: WarmupModelsSettings, inputs: WarmupModelsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train each representation's encoder on the warm-up rows; representations of given features have no encoder."""
     rows = load_examples(inputs.raw_dataset.path).select(read_warmup_rows(inputs.warmup_split))
     versions = {name: result.data_version for name, result in inputs.results.items()}
@@ -57,30 +40,11 @@ def run(
 
 
 def _train(
-    name: str,
-    encoder: NeuralModelSpec,
-    rows: Examples,
-    part: Draft,
-    *,
-    seed: int,
-    context: StageContext,
+    name: str, encoder: NeuralModelSpec, rows: Examples, part: Draft, *, seed: int, context: StageContext
 ) -> dict[str, float]:
-    from aflite_assets.models.encoders import train_encoder  # takes seconds, and is not needed if nothing is trained
-
     context.progress.log(f"training encoder {name} on {len(rows)} warm-up rows")
-    with context.tracker.child(name) as run:
-        run.log_parameters(encoder.model_dump(mode="json"))
-        metrics = train_encoder(
-            encoder,
-            rows,
-            part.path,
-            seed=seed,
-            device=context.device,
-            log=context.progress.log,
-            scratch=part.scratch,
-        )
-        log_training(run, metrics, part.scratch)
-    return dict(metrics)
+    return train_logged(name, encoder, rows, part.path, part.scratch, seed=seed, context=context)
 
 
-WARMUP_MODELS = Stage("warmup_models", "5", WarmupModelsSettings, WarmupModelsInputs, run, checks=ENCODER_CHECKS)
+_SETTINGS = StageSettings("representations seed")
+WARMUP_MODELS = Stage("warmup_models", "5", _SETTINGS, "raw_dataset warmup_split", run, checks=ENCODER_CHECKS)

@@ -24,7 +24,6 @@ from aflite_assets.stages.shared.nested_samples import (
     Answers,
     CurvePoints,
     NestedSamples,
-    SampledModel,
     digest,
     drawn,
     has_two_classes,
@@ -37,76 +36,52 @@ from aflite_assets.stages.shared.training_workers import ClusterWorkers, LocalWo
 from aflite_assets.stages.stage import StageContext
 
 
-@dataclass(frozen=True)
-class CurveTraining:
-    """Inputs that are the same for every point of the learning curves.
+def learning_curves(
+    representations: Mapping[str, EncoderSpec],
+    train: Examples,
+    samples: NestedSamples,
+    draft: Draft,
+    raw: PublishedResult,
+    context: StageContext,
+    *,
+    seed: int,
+) -> tuple[LearningCurve, ...]:
+    """Return one learning curve per trained representation; points from earlier runs are reused.
 
     `train`: the train rows, which are part of `raw`. `samples`: the samples drawn from `train`.
+
+    Raises:
+        ModelError, DataError: a training run failed; the message names the representation and the size.
     """
+    held_back = train.select(samples.held_back).labels
+    versions = {"raw_dataset": raw.data_version}
 
-    representations: Mapping[str, EncoderSpec]
-    seed: int
-    train: Examples
-    samples: NestedSamples
-    draft: Draft
-    raw: PublishedResult
-    context: StageContext
-
-    def curves(self) -> tuple[LearningCurve, ...]:
-        """Return one learning curve per trained representation; points from earlier runs are reused.
-
-        Raises:
-            ModelError, DataError: a training run failed; the message names the representation and the size.
-        """
-        trained = {name: one for name, one in self.representations.items() if not isinstance(one, UntrainedSpec)}
-        with open_workers(self.context.cluster, self.context.device, log=self.context.progress.log) as workers:
-            return tuple(self._curve(name, settings, workers) for name, settings in trained.items())
-
-    def _curve(self, name: str, settings: NeuralModelSpec, workers: LocalWorkers | ClusterWorkers) -> LearningCurve:
-        points = workers.map(lambda sample: self._point(name, settings, sample, workers), self.samples.samples)
-        held_back = self.train.select(self.samples.held_back).labels
-        return LearningCurve(
-            name,
-            rows=self.samples.sizes.samples,
-            right=tuple(int(point.summary["right"]) for point in points),
-            held_back_rows=len(held_back),
-            largest_class=int(np.bincount(held_back).max()),
-        )
-
-    def _point(
-        self, name: str, settings: NeuralModelSpec, sample: np.ndarray, workers: LocalWorkers | ClusterWorkers
-    ) -> PublishedResult:
-        fields = {
-            "settings": settings.model_dump(mode="json"),
-            "checkpoint": checkpoint_content(settings),
-            "seed": self.seed,
-            "sample": digest(sample),
-            "held_back": digest(self.samples.held_back),
-        }
-
-        def train(rows: Examples, asked: Examples, part: Draft) -> Answers:
-            job = PointJob(
-                settings,
-                rows.row_ids,
-                asked.row_ids,
-                self.seed,
-                self.context.device,
-                self.raw,
-                part.path,
-                part.scratch,
-            )
-            return workers.train(job, self.context.progress.log)
-
-        points = CurvePoints(
-            self.train,
-            self.samples.held_back,
-            len(self.samples.samples[-1]),
-            self.draft,
-            {"raw_dataset": self.raw.data_version},
-            self.context,
-        )
+    def curve(name: str, settings: NeuralModelSpec, workers: LocalWorkers | ClusterWorkers) -> LearningCurve:
         place = f"warmup.size auto: representations.{name}"
-        return points.point(SampledModel(name, place, settings, fields, train), sample)
+        points = CurvePoints(name, place, train, samples, draft, versions, context)
+
+        def fit(rows: Examples, asked: Examples, part: Draft) -> Answers:
+            ids = rows.row_ids, asked.row_ids
+            job = PointJob(settings, *ids, seed, context.device, raw, part.path, part.scratch)
+            return workers.train(job, context.progress.log)
+
+        def right(sample: np.ndarray) -> int:
+            fields = {
+                "settings": settings.model_dump(mode="json"),
+                "checkpoint": checkpoint_content(settings),
+                "seed": seed,
+                "sample": digest(sample),
+                "held_back": digest(samples.held_back),
+            }
+            return int(points.point(sample, settings, fields, fit).summary["right"])
+
+        found = tuple(workers.map(right, samples.samples))
+        largest = int(np.bincount(held_back).max())
+        return LearningCurve(name, samples.sizes.samples, found, len(held_back), largest)
+
+    trained = {name: one for name, one in representations.items() if not isinstance(one, UntrainedSpec)}
+    with open_workers(context.cluster, context.device, log=context.progress.log) as workers:
+        return tuple(curve(name, settings, workers) for name, settings in trained.items())
 
 
 @dataclass(frozen=True)

@@ -3,26 +3,25 @@
 Before the draw, all models and sizes in the dataset's YAML file are checked.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.analysis.inputs.learning_curve import chosen_rows, curve_points
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, chosen_rows, curve_points
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
 from aflite_assets.reports.learning_curves import choice_text, curve_cautions
-from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.filter import FilterSpec
+from aflite_assets.results import Draft
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import (
     EsimSpec,
-    Name,
     SiameseBagSpec,
     SiameseLstmSpec,
     SmallTransformerSpec,
@@ -30,14 +29,13 @@ from aflite_assets.specs.models.settings import (
     UntrainedSpec,
     WordOverlapSpec,
 )
-from aflite_assets.specs.warmup import WarmupSpec
 from aflite_assets.stages.shared.nested_samples import NestedSamples
 from aflite_assets.stages.shared.published import read_selection, selected_rows, without_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.findings import SPLIT_CHECKS
 from aflite_assets.stages.warmup.text_lengths import measure_text_lengths
-from aflite_assets.stages.warmup.warmup_size import CurveTraining, curve_facts, draw_samples
+from aflite_assets.stages.warmup.warmup_size import curve_facts, draw_samples, learning_curves
 
 _UNMEASURED: dict[type, str] = {
     SmallTransformerSpec: "its tokenizer is built during training",
@@ -61,28 +59,7 @@ class WarmupDraw:
     samples: NestedSamples | None = None
 
 
-class WarmupSplitSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `warmup_split` reads."""
-
-    warmup: WarmupSpec
-    representations: dict[Name, EncoderSpec]
-    evaluators: dict[Name, EvaluatorSpec]
-    filter: FilterSpec
-    distance_encoder: EncoderSpec | None
-    seed: int
-
-
-@dataclass(frozen=True)
-class WarmupSplitInputs(StageInputs):
-    """Results of other stages that the stage `warmup_split` reads."""
-
-    raw_dataset: PublishedResult
-    selection: SelectingResults
-
-
-def run(
-    settings: WarmupSplitSettings, inputs: WarmupSplitInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Check every model and size against the data, and draw the warm-up rows.
 
     The draw is stratified by label and does not split groups.
@@ -96,16 +73,11 @@ def run(
     drawn = draw_warmup(settings, sampled)
     facts: dict[str, object] = {}
     if drawn.samples is not None:
-        training = CurveTraining(
-            settings.representations,
-            settings.seed,
-            sampled.in_split("train"),
-            drawn.samples,
-            draft,
-            inputs.raw_dataset,
-            context,
+        train = sampled.in_split("train")
+        curves = learning_curves(
+            settings.representations, train, drawn.samples, draft, inputs.raw_dataset, context, seed=settings.seed
         )
-        drawn, facts = _chosen(training, drawn.samples)
+        drawn, facts = _chosen(curves, train, drawn.samples, context)
     train_rows = inputs.raw_dataset.summary["rows"]["train"] if selection is None else len(selection.rows)
     pq.write_table(pa.table({"row_id": drawn.row_ids, "label": drawn.labels}), draft.path / "rows.parquet")
     context.progress.log(f"warm-up rows: {len(drawn.row_ids)} of {train_rows} train rows")
@@ -123,22 +95,23 @@ def run(
     }
 
 
-def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw, dict[str, object]]:
+def _chosen(
+    curves: tuple[LearningCurve, ...], train: Examples, samples: NestedSamples, context: StageContext
+) -> tuple[WarmupDraw, dict[str, object]]:
     """Return the rows that the learning curves choose, and the facts about the curves for the summary.
 
     Published files do not contain the facts about the curves, so the facts do not affect the data version.
     """
-    curves = training.curves()
     chosen = chosen_rows(curves)
     row_ids = samples.spent(samples.samples[samples.sizes.samples.index(chosen)])
     points = curve_points(curves)
     for line in (choice_text(points), *curve_cautions(points)):
-        training.context.progress.log(line)
-    drawn = WarmupDraw(row_ids, training.train.select(row_ids).labels, len(row_ids))
+        context.progress.log(line)
+    drawn = WarmupDraw(row_ids, train.select(row_ids).labels, len(row_ids))
     return drawn, {"learning_curve": curve_facts(curves, chosen)}
 
 
-def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
+def draw_warmup(settings: DatasetSpec, raw: Examples) -> WarmupDraw:
     """Check every model and size against the data, and draw the warm-up rows.
 
     No rows are drawn if no encoder is trained. With `warmup.size: auto`, every size that may be chosen is checked, and
@@ -161,7 +134,7 @@ def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
     return WarmupDraw(train.row_ids[drawn], train.labels[drawn], size)
 
 
-def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: NestedSamples) -> WarmupDraw:
+def _draw_most(settings: DatasetSpec, raw: Examples, samples: NestedSamples) -> WarmupDraw:
     for sample in samples.samples:
         spent = samples.spent(sample)
         try:
@@ -173,7 +146,7 @@ def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: NestedSamp
     return WarmupDraw(spent, raw.select(spent).labels, len(spent), samples)
 
 
-def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
+def check_models(settings: DatasetSpec, raw: Examples) -> None:
     """Check that every representation and evaluator, and the distance encoder, fit the data and are available.
 
     Raises:
@@ -189,18 +162,18 @@ def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
             raise ModelError(f"{place}: {error}") from error
 
 
-def _named_models(settings: WarmupSplitSettings) -> dict[str, EncoderSpec | EvaluatorSpec]:
+def _named_models(settings: DatasetSpec) -> dict[str, EncoderSpec | EvaluatorSpec]:
     """Return every representation and evaluator; the keys are names of settings, such as `evaluators.NAME`."""
     representations = {f"representations.{name}": model for name, model in settings.representations.items()}
     return {**representations, **{f"evaluators.{name}": model for name, model in settings.evaluators.items()}}
 
 
-def needs_warmup(settings: WarmupSplitSettings) -> bool:
+def needs_warmup(settings: DatasetSpec) -> bool:
     """Return True if at least one representation is a model to be trained."""
     return any(not isinstance(encoder, UntrainedSpec) for encoder in settings.representations.values())
 
 
-def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict[str, object]]:
+def text_lengths(settings: DatasetSpec, raw: Examples) -> dict[str, dict[str, object]]:
     """Return token counts of the texts per text model; the keys are names of settings, such as `evaluators.NAME`.
 
     The counts are compared with the model's `max_length`. For models that build their tokenizer during training, the
@@ -212,10 +185,10 @@ def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict
     }
     tokenized = {name: model for name, model in models.items() if isinstance(model, TextModelSpec)}
     measured = measure_text_lengths(tokenized, raw, seed=settings.seed)
-    return lengths | {name: {"of_rows": len(raw), **asdict(measurement)} for name, measurement in measured.items()}
+    return lengths | {name: {"of_rows": len(raw), **measurement} for name, measurement in measured.items()}
 
 
-def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
+def _check_plan(settings: DatasetSpec, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
     """Raise a DataError if later stages would fail with these warm-up rows.
 
     Later stages would fail if the warm-up rows or the remaining rows have only one class. Later stages would also fail
@@ -270,4 +243,5 @@ def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
         )
 
 
-WARMUP_SPLIT = Stage("warmup_split", "2", WarmupSplitSettings, WarmupSplitInputs, run, checks=SPLIT_CHECKS)
+_SETTINGS = StageSettings("warmup representations evaluators filter distance_encoder seed")
+WARMUP_SPLIT = Stage("warmup_split", "2", _SETTINGS, "raw_dataset selection", run, checks=SPLIT_CHECKS)

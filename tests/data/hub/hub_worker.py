@@ -119,12 +119,12 @@ def _bundled(name: str, environment: dict[str, str]) -> dict[str, Any]:
     """The tables of a bundled dataset and of its challenge sets, and what each label counts as there."""
     from aflite_assets.specs.registry import BUNDLED, load_spec
     from aflite_assets.stages.data.challenge_sets import build_challenge, load_challenge
-    from aflite_assets.stages.data.raw_dataset import RawDatasetSettings, read_raw
+    from aflite_assets.stages.data.raw_dataset import read_raw
     from aflite_assets.stages.shared.label_mapping import label_mapping
 
     os.environ.update(environment)
     spec = load_spec(BUNDLED / f"{name}.yaml")
-    raw = read_raw(RawDatasetSettings.of(spec)).examples
+    raw = read_raw(spec).examples
     challenges = {}
     for set_name, challenge in spec.challenge_sets.items():
         tables = load_challenge(set_name, challenge)

@@ -210,7 +210,7 @@ def test_a_set_that_vanished_is_left_out_told_and_looked_for_again(
 
     monkeypatch.setattr(challenge_sets, "load_source", lose)
     logged: list[str] = []
-    first = run_pipeline(spec, store=store, progress=Progress(logged.append, lambda report: None))
+    first = run_pipeline(spec, store=store, progress=Progress(logged.append))
     reason = "challenge set 'gone': the hub <b> cannot be reached; try again"
     assert f"challenge set gone is left out: {reason}" in logged
     summary = first["challenge_sets"].result.summary

@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
@@ -16,7 +17,6 @@ from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.data.cue_scan import CUE_SCAN, carriers_of, example_carriers, grouped_with_copies, read_scan
 from aflite_assets.stages.evaluation.leaning_sets import cue_properties
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.stage import StageSettings
 from tests.planted_reviews import WORDS, planted_reviews, write_reviews
 
 BEFORE = ("raw_dataset", "challenge_sets", "cue_scan")
@@ -29,7 +29,8 @@ def made(folder: Path, store: ResultStore, *, share: float) -> dict[str, Publish
 
 
 def outcome(results: dict[str, PublishedResult]) -> tuple[str, str]:
-    check, of_questions = stage_checks(CUE_SCAN, results["cue_scan"], StageSettings(), results)
+    no_settings: Any = None
+    check, of_questions = stage_checks(CUE_SCAN, results["cue_scan"], no_settings, results)
     assert not of_questions.applies
     return check.outcome, check.said
 

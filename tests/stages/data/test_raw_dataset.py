@@ -15,7 +15,7 @@ from aflite_assets.errors import DataError, MissingDataError, SpecError
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.data.raw_dataset import RawDatasetSettings, read_raw
+from aflite_assets.stages.data.raw_dataset import read_raw
 from aflite_assets.stages.pipeline import STAGES, run_stage, stage_key
 from aflite_assets.stages.shared.report_inputs import row_notes
 from aflite_assets.stages.stage import Progress
@@ -100,7 +100,7 @@ def test_the_share_of_broken_images_is_part_of_the_key(images: Make) -> None:
 
 def test_the_first_rows_of_broken_images_are_read(images: Make) -> None:
     names = [f"train/{label}/{number:02d}.png" for label in ("cat", "dog") for number in range(1, 20)]
-    raw = read_raw(RawDatasetSettings.of(images(*names)), first_rows=6)
+    raw = read_raw(images(*names), first_rows=6)
     assert Counter(raw.examples.table["split"].to_pylist())["train"] == 2
     assert raw.undecodable_images["train"].share > 0.5
 
@@ -123,7 +123,7 @@ def test_splits_are_held_out_and_then_limited(
 
 
 def test_without_holdout_the_rows_are_those_of_the_source(feature_files: Callable[..., dict[str, Any]]) -> None:
-    raw = read_raw(RawDatasetSettings.of(parse_spec(feature_files())))
+    raw = read_raw(parse_spec(feature_files()))
     assert (raw.labelled_rows, raw.undecodable_images) == ({"train": 120, "test": 40}, {})
     assert raw.examples.row_ids.tolist() == list(range(160))
 
@@ -133,13 +133,13 @@ def test_a_holdout_or_limit_that_leaves_one_class_is_refused(feature_files: Call
     with pytest.raises(
         DataError, match=r"split 'train' has only the class '0' in 2 rows, and filtering needs .*; hold out fewer rows"
     ):
-        read_raw(RawDatasetSettings.of(spec))
+        read_raw(spec)
     spec = parse_spec(feature_files() | {"holdout": {"dev": 10}, "limit": {"train": 1}})
     with pytest.raises(
         DataError,
         match=r"split 'train' has only the class '\d' in 1 row, .*; the limit keeps only 1 rows, so raise",
     ):
-        read_raw(RawDatasetSettings.of(spec))
+        read_raw(spec)
 
 
 def test_fewer_rows_than_the_file_allows_are_refused_and_publish_nothing(
@@ -161,13 +161,13 @@ def test_fewer_rows_than_the_file_allows_are_refused_and_publish_nothing(
 
 def test_of_first_rows_held_out_splits_get_equal_parts(feature_files: Callable[..., dict[str, Any]]) -> None:
     spec = parse_spec(feature_files() | {"holdout": {"dev": 100, "extra": 100}})
-    raw = read_raw(RawDatasetSettings.of(spec), first_rows=10)
+    raw = read_raw(spec, first_rows=10)
     assert Counter(raw.examples.table["split"].to_pylist()) == {"train": 40, "dev": 40, "extra": 40, "test": 40}
 
 
 def test_reading_is_logged(images: Make, store: ResultStore) -> None:
     lines: list[str] = []
-    run_stage("raw_dataset", images(), store=store, progress=Progress(lines.append, lambda report: None))
+    run_stage("raw_dataset", images(), store=store, progress=Progress(lines.append))
     assert lines == ["raw dataset: {'train': 40, 'test': 20}"]
 
 
@@ -180,7 +180,7 @@ def test_annotations_that_need_not_be_there_are_left_out_and_read_when_they_are(
         "format": "csv", "files": str(file), "match": {"biased": "key"}, "annotators": "said", "required": False,
     }  # fmt: skip
     said: list[str] = []
-    progress = Progress(said.append, lambda report: None)
+    progress = Progress(said.append)
     without = run_stage("raw_dataset", parse_spec(circles_content), store=store, progress=progress).result
     reason = f"the labels of single annotators are left out: annotations file '{file}' does not exist"
     assert without.summary["annotations_left_out"] == reason
@@ -218,9 +218,7 @@ def test_copies_and_shared_rows_are_dropped_told_and_part_of_the_key(
     spec = parse_spec(content | {"drop_duplicates": True, "between_splits": "drop"})
     assert stage_key(STAGES["raw_dataset"], plain, {}).digest != stage_key(STAGES["raw_dataset"], spec, {}).digest
     lines: list[str] = []
-    found = summary(
-        run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append, lambda report: None)).result
-    )
+    found = summary(run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append)).result)
     assert found["rows"] == {"train": 118, "test": 40}
     assert not found["trial_run"]
     assert found["duplicates"] == {"dropped": {"train": 1}, "same_input_other_label": {"train": 2}}
@@ -245,7 +243,7 @@ def test_features_are_standardised_in_all_splits_and_challenge_sets(
     challenge = {"source": content["source"], "columns": content.get("columns", {})}
     spec = parse_spec(content | {"standardise": True, "challenge_sets": {"again": challenge}})
     lines: list[str] = []
-    result = run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append, lambda report: None)).result
+    result = run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append)).result
     assert summary(result)["standardised"] == {"columns": 3, "constant": [2]}
     assert lines[0] == (
         "`standardise` scaled 3 feature columns to mean 0 and standard deviation 1 in train; these columns are "

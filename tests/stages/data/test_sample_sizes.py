@@ -40,7 +40,7 @@ def test_sizes_that_no_sample_of_these_rows_meets_are_refused_before_a_training(
             "train_sample",
             spec,
             store=store,
-            progress=Progress(logged.append, lambda report: None),
+            progress=Progress(logged.append),
             on_making=lambda key: keys.append(key.digest),
         )
     assert logged == keys == []  # no try is counted: the file that is mended has the same key

@@ -61,7 +61,7 @@ def _spec(**changes: Any) -> DatasetSpec:
 def _sampled(spec: DatasetSpec, store: ResultStore) -> tuple[PublishedResult, list[str]]:
     logged: list[str] = []
     run_stage("raw_dataset", spec, store=store)
-    obtained = run_stage("train_sample", spec, store=store, progress=Progress(logged.append, lambda report: None))
+    obtained = run_stage("train_sample", spec, store=store, progress=Progress(logged.append))
     return obtained.result, logged
 
 

@@ -17,9 +17,8 @@ from aflite_assets.specs.models.fine_tuning import FineTunedSpec
 from aflite_assets.specs.models.kinds import EvaluatorSpec
 from aflite_assets.specs.models.settings import SmallTransformerSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
+from aflite_assets.stages.evaluation.analysis.stage import ANALYSIS, benchmark_data
 from aflite_assets.stages.evaluation.evaluator_checks import (
-    EvaluatorCheckSettings,
     check_all_done,
     check_answers,
     check_evaluators,
@@ -105,7 +104,7 @@ def walked(spec: Any, store: ResultStore, *, through: str) -> dict[str, CheckOut
 
 
 def outcomes_by(evaluators: Mapping[str, EvaluatorSpec], spec: Any, store: ResultStore) -> dict[str, CheckOutcome]:
-    settings = EvaluatorCheckSettings.of(spec).model_copy(update={"evaluators": dict(evaluators)})
+    settings = spec.model_copy(update={"evaluators": dict(evaluators)})
     inputs = {name: store.current(name, spec.name) for name in ("raw_dataset", "challenge_sets", "control_sets")}
     found = check_evaluators(store.current("evaluator_models", spec.name), inputs, settings)
     return {one.title: one for one in found}
@@ -140,8 +139,8 @@ FEATURES = {"features": ["x0", "x1", "x2"]}
 
 def assert_reported(found: Mapping[str, CheckOutcome], spec: Any, store: ResultStore) -> None:
     """That the report has these outcomes, and that its own cells and test sets give the same."""
-    results = {name: store.current(name, spec.name) for name in AnalysisInputs.names()}
-    data = benchmark_data(AnalysisSettings.of(spec), AnalysisInputs.of(results), spec.name)
+    results = {name: store.current(name, spec.name) for name in ANALYSIS.input_names}
+    data = benchmark_data(spec, ANALYSIS.inputs_of(results), spec.name)
     assert {one.title: one for one in data.checks if one.about == "evaluators"} == found
     again = [
         check_all_done(data.cells),

@@ -26,7 +26,6 @@ from aflite_assets.models.training.train import train_classifier
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.specs.models.settings import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.analysis.stage import AnalysisSettings
 from aflite_assets.stages.evaluation.analysis.studied import StudyContext
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.published import RowSet, read_row_sets
@@ -215,7 +214,7 @@ def _run(
 ) -> tuple[dict[str, PublishedResult], list[str]]:
     """The stages up to one that evaluators need, and what they logged."""
     lines: list[str] = []
-    progress = Progress(lines.append, lambda report: None)
+    progress = Progress(lines.append)
     results = {}
     for name in STAGES:
         if name not in ("published_dataset", "bias_evidence", "benchmark_report"):
@@ -272,7 +271,7 @@ def test_sets_have_the_sizes_that_the_settings_ask_for(made: Made) -> None:
 def test_the_report_reads_how_each_row_was_learnt(made: Made) -> None:
     _, results, _ = made
     result, raw = results["forgettable_sets"], load_examples(results["raw_dataset"].path)
-    settings = AnalysisSettings.of(parse_spec({**SMALL, "minorities": None}))
+    settings = parse_spec({**SMALL, "minorities": None})
     found = read_forgettables(result, StudyContext(settings, results["evaluator_models"], (), {}, (), raw))
     assert [(one.weak_model, one.seed) for one in found.learnt] == [("bow", 0), ("own", 0)]
     ids = raw.in_split("train").row_ids

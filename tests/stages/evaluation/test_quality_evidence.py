@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
+from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.data.examples import Examples
 from aflite_assets.studies.sample.stages.evidence import quality_tables
+from tests.filtered_rows import filtered
 
 ROWS, OWN = 300, 60
 
@@ -23,18 +24,6 @@ def raw_of(classes: int = 2, /, **columns: Any) -> Examples:
         **(columns or {"text": texts + ["words of test rows"] * 20}),
     }
     return Examples(pa.table(table), tuple(f"class {label}" for label in range(classes)))
-
-
-def filtered(raw: Examples, kept: np.ndarray, **settings: Any) -> FilteredSet:
-    rows = raw.table.select(["row_id", "split", "label"]).append_column("kept", pa.array(kept))
-    none = pa.array([None] * len(rows), pa.float32())
-    for name in ("removed_in_iteration", "predictability", "label_probability"):
-        rows = rows.append_column(name, none)
-    names = (
-        "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed",
-        "cutoff", "representation_bias", "rows_never_held_out",
-    )  # fmt: skip
-    return FilteredSet("net", pa.table({name: [0] for name in names}), "THRESHOLD", (), rows, settings)
 
 
 def tables(raw: Examples, kept: np.ndarray, **settings: Any) -> list[EvidenceTable]:

@@ -1,17 +1,16 @@
 """What is said of words where filtering took cues, where it chose at random, and where nothing can be said."""
 
 import re
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.template_nli import LABELS, template_nli
 from aflite_assets.specs.sources import TemplateNliSource
 from aflite_assets.stages.evaluation.word_evidence import word_tables
+from tests.filtered_rows import filtered
 
 CUES = {"indeed", "incidentally", "actually", "not"}
 
@@ -28,23 +27,6 @@ def raw() -> Examples:
     labels = pa.array([LABELS.index(name) for name in table["label"].to_pylist()], pa.int64())
     table = table.set_column(table.column_names.index("label"), "label", labels)
     return Examples(table.append_column("row_id", pa.array(range(table.num_rows), pa.int64())), LABELS)
-
-
-def filtered(raw: Examples, kept: np.ndarray, **settings: Any) -> FilteredSet:
-    rows = raw.table.select(["row_id", "split", "label"])
-    none = pa.array([None] * len(rows), pa.float32())
-    for name, values in (
-        ("kept", pa.array(kept)),
-        ("removed_in_iteration", none.cast(pa.int64())),
-        ("predictability", none),
-        ("label_probability", none),
-    ):
-        rows = rows.append_column(name, values)
-    names = (
-        "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed",
-        "cutoff", "representation_bias", "rows_never_held_out",
-    )  # fmt: skip
-    return FilteredSet("net", pa.table({name: [0] for name in names}), "THRESHOLD", (), rows, settings)
 
 
 def kept_at_random(raw: Examples, seed: int) -> np.ndarray:

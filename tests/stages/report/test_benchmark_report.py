@@ -16,7 +16,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
+from aflite_assets.stages.evaluation.analysis.stage import ANALYSIS, benchmark_data
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.shared.asked_sets import AskedSets
 from aflite_assets.stages.shared.published import category_columns
@@ -221,16 +221,16 @@ def test_groups_of_rows_and_the_pool_reach_the_report(tmp_path: Path, store: Res
 def test_the_settings_name_the_comparison_that_is_stated_first(walk: dict[str, StoredResult], tmp_path: Path) -> None:
     report = {"primary": {"evaluator": "svm", "test_set": "all"}, "smallest_effect": 2}
     spec = parse_spec(_content(tmp_path, report=report))
-    inputs = AnalysisInputs.of({name: obtained.result for name, obtained in walk.items()})
-    data = benchmark_data(AnalysisSettings.of(spec), inputs, "twelve")
+    inputs = ANALYSIS.inputs_of({name: obtained.result for name, obtained in walk.items()})
+    data = benchmark_data(spec, inputs, "twelve")
     assert (data.primary, data.smallest_effect) == (("svm", "all"), 2.0)
 
 
 def test_the_report_says_who_stopped_by_train_rows(walk: dict[str, StoredResult], tmp_path: Path) -> None:
     stopping = {"kind": "small_transformer", "early_stopping": {"share": 0.1}}
     spec = parse_spec(_content(tmp_path, evaluators={"linear": {"kind": "linear"}, "net": stopping}))
-    inputs = AnalysisInputs.of({name: obtained.result for name, obtained in walk.items()})
-    data = benchmark_data(AnalysisSettings.of(spec), inputs, "twelve")
+    inputs = ANALYSIS.inputs_of({name: obtained.result for name, obtained in walk.items()})
+    data = benchmark_data(spec, inputs, "twelve")
     assert data.held_back == {"net": 0.1}
     assert data.architectures["evaluators.linear"] == data.architectures["representations.given"] == "linear"
 

@@ -12,6 +12,7 @@ import pytest
 from aflite_assets.algorithm import FilterSettings, filter_dataset
 from aflite_assets.reports.sentences.filtering import cue_name
 from aflite_assets.results import PublishedResult
+from aflite_assets.stages.shared.published import by_keys
 from aflite_assets.stages.shared.report_inputs import (
     _with_class_names,
     read_evidence,
@@ -109,3 +110,13 @@ def test_warnings_of_the_filter_name_classes() -> None:
     assert other == "Class 9 is another."
     fewer = pa.table({"label": np.repeat([0, 1, 2], 10)})
     assert _with_class_names([warning], iterations, fewer, ("ham", "spam", "eggs")) == (warning,)
+
+
+def test_rows_are_read_by_their_keys_in_their_order_and_nulls_are_a_key() -> None:
+    table = pa.table({"name": ["b", "a", "b", "b"], "seed": [1, None, 0, 1], "row_id": [4, 3, 2, 1]})
+    assert [(key.as_py(), rows["row_id"].to_pylist()) for key, rows in by_keys(table, "name", "seed")] == [
+        ({"name": "b", "seed": 1}, [4, 1]),
+        ({"name": "a", "seed": None}, [3]),
+        ({"name": "b", "seed": 0}, [2]),
+    ]
+    assert list(by_keys(table.slice(0, 0), "name")) == []

@@ -12,7 +12,6 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.source_places import source_facts
-from aflite_assets.stages.stage import StageSettings
 from tests.small_datasets import LINEAR
 
 
@@ -39,7 +38,8 @@ def _texts(folder: Path, **changes: Any) -> tuple[PublishedResult, PublishedResu
 
 
 def _found(raw: PublishedResult) -> tuple[CheckOutcome, ...]:
-    return stage_checks(STAGES["raw_dataset"], raw, StageSettings(), {})
+    no_settings: Any = None
+    return stage_checks(STAGES["raw_dataset"], raw, no_settings, {})
 
 
 def test_rows_have_file_and_line_while_the_files_are_as_they_were(tmp_path: Path) -> None:

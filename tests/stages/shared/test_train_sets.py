@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.algorithm import FilterResult, FilterSettings, RowWords, filter_dataset
+from aflite_assets.data.words import DistinctWords
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, why_not_earlier
 
@@ -39,11 +40,11 @@ def _splits(policies: tuple[tuple[str, str], ...]) -> np.ndarray:
 
 
 @cache
-def _words() -> RowWords:
+def _words() -> DistinctWords:
     """Six of 150 words per row, some far more frequent than others."""
     rng = np.random.default_rng(3)
     sets = [np.unique((150 * rng.random(6) ** 2).astype(np.int64)) for _ in range(ROWS)]
-    return RowWords(np.cumsum([0, *map(len, sets)]), np.concatenate(sets))
+    return DistinctWords(np.cumsum([0, *map(len, sets)]), np.concatenate(sets))
 
 
 @cache
@@ -59,7 +60,7 @@ def _filtered(settings: FilterSettings, policies: tuple[tuple[str, str], ...]) -
         groups=groups if settings.remove == "groups" else None,
         score_only=scored if scored.any() else None,
         counted=split == "train",
-        words=_words(),
+        words=RowWords(**vars(_words())),
         on_iteration=lambda record, state: None,
     )
 

@@ -22,7 +22,7 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation import cell_training
 from aflite_assets.stages.evaluation.base_trainings import first_settings
-from aflite_assets.stages.evaluation.cell_training import CellJob, train_cell
+from aflite_assets.stages.evaluation.cell_training import CellJob
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
 from aflite_assets.stages.shared import training_workers
 from aflite_assets.stages.shared.training_workers import LocalWorkers, visible_gpus
@@ -99,7 +99,7 @@ def test_two_workers_give_the_bits_of_this_process_and_outlive_errors(
     walked: ResultStore, texts: DatasetSpec, tmp_path: Path
 ) -> None:
     lines: list[str] = []
-    here = train_cell(_job(walked, texts, tmp_path / "here"), _ignore)
+    here = _job(walked, texts, tmp_path / "here").run(_ignore)
     with LocalWorkers(["", ""]) as workers:
         jobs = [
             _job(walked, texts, tmp_path / name, one) for name, one in (("a", "net"), ("b", "linear"), ("c", "net"))
@@ -305,7 +305,7 @@ def test_what_ends_a_process_still_ends_a_worker(
 
     ours, theirs = multiprocessing.Pipe()
     ours.send(_job(walked, texts, tmp_path / "cell", "linear"))
-    monkeypatch.setattr(cell_training, "train_cell", end)
+    monkeypatch.setattr(CellJob, "run", end)
     monkeypatch.setenv("AFLITE_THREADS", "1")
     with pytest.raises(ending):
         training_workers.serve(theirs)
@@ -319,7 +319,7 @@ def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(
     spec = parse_spec({**texts.model_dump(mode="json"), "evaluators": evaluators})
     monkeypatch.setattr(training_workers, "visible_gpus", lambda device: ["0", "1"])
     lines: list[str] = []
-    results = run_pipeline(spec, store=filtered, progress=Progress(lines.append, lambda report: None))
+    results = run_pipeline(spec, store=filtered, progress=Progress(lines.append))
     grid = results["evaluator_models"].result
     cells = pq.read_table(grid.file("cells.parquet")).to_pylist()
     by_evaluator = {name: {c["status"] for c in cells if c["evaluator"] == name} for name in evaluators}

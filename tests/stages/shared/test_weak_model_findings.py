@@ -1,4 +1,7 @@
-"""What is said against a weak model or its rows, each by its own check."""
+"""What is said against a weak model or its rows, each by its own check.
+
+A weak model has learnt something if the interval of its margin over the largest class of a split lies above zero.
+"""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,7 +15,7 @@ from aflite_assets.studies.forgettables.stages.weak_model_findings import CHECKS
 
 FACTS: dict[str, Any] = {
     "rows": 1_000, "forgettable": 200, "taken": 150, "never_learnt": 20, "events": {}, "largest_class": 0.5,
-    "train_accuracy": 0.9, "accuracy": {"test": 0.8},
+    "train_accuracy": 0.9, "accuracy": {"test": 0.8, "fresh": 0.7},
     "by_class": {"yes": {"forgettable": 150}, "no": {"forgettable": 50}},
 }  # fmt: skip
 
@@ -61,3 +64,45 @@ def test_without_a_trained_weak_model_its_checks_are_skipped_and_without_any_the
     failed = outcomes(models={}, failed={"bow": "OSError: no vectors"})
     assert [one.outcome for one in failed] == ["failed", "skipped", "skipped", "skipped"]
     assert outcomes(nothing_asked=True) == []
+
+
+Margins = dict[str, dict[str, float]]
+
+
+def _said(margins: Margins, **changes: Any) -> dict[str, str]:
+    return findings({"bow": WeakModelFacts(**{**FACTS, **changes, "margins": margins})}, {})["weak_models_learnt"]
+
+
+@pytest.mark.parametrize(
+    ("margins", "said"),
+    [
+        (
+            {"test": {"largest_class": 0.79, "low": -0.4, "high": 2.4}},
+            "accuracy 80.0% on test, largest class 79.0%; difference -0.4 to 2.4 points: at chance, so its "
+            "forgettable rows are meaningless; train it longer, or at another rate",
+        ),
+        (
+            {
+                "test": {"largest_class": 0.9, "low": -12.0, "high": -8.0},
+                "fresh": {"largest_class": 0.8, "low": -13.0, "high": -7.0},
+            },
+            "accuracy 80.0% on test, largest class 90.0%; difference -12.0 to -8.0 points: worse than the "
+            "largest class, so its forgettable rows are meaningless; train it longer, or at another rate",
+        ),
+    ],
+)
+def test_a_weak_model_at_chance_or_below_is_said_to_be_so(margins: Margins, said: str) -> None:
+    assert _said(margins) == {"bow": said}
+
+
+def test_one_split_on_which_it_is_surely_better_is_enough() -> None:
+    """Though its accuracy there is the lower one."""
+    lost = {"largest_class": 0.79, "low": -0.4, "high": 2.4}
+    assert _said({"test": lost, "fresh": {"largest_class": 0.5, "low": 16.0, "high": 24.0}}) == {}
+
+
+def test_results_without_margins_are_judged_by_the_numbers() -> None:
+    assert _said({}) == {}
+    assert _said({}, accuracy={"test": 0.5})["bow"].startswith(
+        "accuracy 50.0% on test, and the largest class makes up 50.0%"
+    )

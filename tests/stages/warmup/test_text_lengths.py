@@ -8,7 +8,7 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.specs.models.settings import TextModelSpec
 from aflite_assets.stages.warmup import text_lengths as module
-from aflite_assets.stages.warmup.text_lengths import TextLengths, measure_text_lengths, token_counts
+from aflite_assets.stages.warmup.text_lengths import measure_text_lengths, token_counts
 
 WORDS = ["the", "dog", "runs"]
 Model = Callable[..., TextModelSpec]
@@ -50,8 +50,8 @@ def test_lengths_against_the_limit_by_hand(model: Model) -> None:
     examples = examples_of(["dog"] * 98 + ["dog dog dog"] + ["dog " * 50])
     found = measure_text_lengths({"short": model(max_length=4), "long": model(max_length=52)}, examples, seed=0)
     assert found == {
-        "short": TextLengths(rows=100, max_length=4, over=2, share=0.02, longest=52, fits_99=5),
-        "long": TextLengths(rows=100, max_length=52, over=0, share=0.0, longest=52, fits_99=5),
+        "short": {"rows": 100, "max_length": 4, "over": 2, "share": 0.02, "longest": 52, "fits_99": 5},
+        "long": {"rows": 100, "max_length": 52, "over": 0, "share": 0.0, "longest": 52, "fits_99": 5},
     }
 
 
@@ -61,8 +61,8 @@ def test_many_rows_are_sampled_by_seed(model: Model) -> None:
     first, again, other = (measure_text_lengths(models, examples, seed=seed, most_rows=60)["one"] for seed in (1, 1, 2))
     assert first == again
     assert first != other
-    assert first.rows == 60
-    assert 0.3 < first.share < 0.7
+    assert first["rows"] == 60
+    assert 0.3 < first["share"] < 0.7
 
 
 def test_each_tokenizer_runs_once(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ from aflite_assets.stages.shared.published import full_rows, read_learning_curve
 from aflite_assets.stages.shared.sizes import CurveSizes, curve_sizes
 from aflite_assets.stages.stage import Progress
 from aflite_assets.stages.warmup.warmup_size import draw_samples
-from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, draw_warmup
+from aflite_assets.stages.warmup.warmup_split import draw_warmup
 from tests.forked import forking_context
 from tests.small_datasets import SMALL_TRANSFORMER, template_pairs
 
@@ -49,7 +49,7 @@ def _spec(**changes: Any) -> DatasetSpec:
 def _split(spec: DatasetSpec, store: ResultStore) -> tuple[Any, list[str]]:
     logged: list[str] = []
     run_stage("raw_dataset", spec, store=store)
-    obtained = run_stage("warmup_split", spec, store=store, progress=Progress(logged.append, lambda report: None))
+    obtained = run_stage("warmup_split", spec, store=store, progress=Progress(logged.append))
     return obtained.result, logged
 
 
@@ -280,7 +280,7 @@ def test_a_size_that_is_given_is_drawn_as_before(store: ResultStore) -> None:
 def test_drawing_for_a_plan_trains_nothing(monkeypatch: pytest.MonkeyPatch, store: ResultStore) -> None:
     monkeypatch.setattr(train, "train_classifier", lambda *args, **options: pytest.fail("trained"))
     raw = load_examples(run_stage("raw_dataset", _spec(), store=store).result.path)
-    drawn = draw_warmup(WarmupSplitSettings.of(_spec()), raw)
+    drawn = draw_warmup(_spec(), raw)
     assert drawn.samples is not None
     assert len(drawn.row_ids) == drawn.asked == drawn.samples.sizes.most == 420
 

@@ -15,7 +15,7 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, check_models, draw_warmup, needs_warmup
+from aflite_assets.stages.warmup.warmup_split import check_models, draw_warmup, needs_warmup
 
 Make = Callable[..., DatasetSpec]
 
@@ -85,7 +85,7 @@ def test_an_evaluators_max_length_changes_no_data_version(texts: Make, store: Re
 
 def test_drawing_needs_no_store(texts: Make, store: ResultStore) -> None:
     raw = load_examples(run_stage("raw_dataset", texts(), store=store).result.path)
-    drawn = draw_warmup(WarmupSplitSettings.of(texts()), raw)
+    drawn = draw_warmup(texts(), raw)
     assert (len(drawn.row_ids), drawn.asked) == (20, 20)
     assert np.bincount(drawn.labels).tolist() == [10, 10]
     assert raw.select(drawn.row_ids).labels.tolist() == drawn.labels.tolist()
@@ -98,7 +98,7 @@ def test_ignored_groups_are_split_between_warm_up_and_pool(texts: Make, store: R
     fours = raw.with_groups(np.arange(len(raw)) // 4)
     split = {}
     for groups in ("whole", "ignore"):
-        drawn = draw_warmup(WarmupSplitSettings.of(texts(filter={"groups": groups})), fours)
+        drawn = draw_warmup(texts(filter={"groups": groups}), fours)
         taken = np.bincount(fours.groups[np.isin(fours.row_ids, drawn.row_ids)])  # type: ignore[index]
         split[groups] = int(((taken > 0) & (taken < 4)).sum())
     assert split["whole"] == 0
@@ -109,11 +109,11 @@ def test_the_papers_preset_draws_rows_of_any_class(texts: Make, store: ResultSto
     raw = load_examples(run_stage("raw_dataset", texts(), store=store).result.path)
     paper = [texts(filter={"preset": "paper"}, seed=seed) for seed in range(6)]
     assert {spec.warmup.draw for spec in paper} == {"random"}
-    counts = [np.bincount(draw_warmup(WarmupSplitSettings.of(spec), raw).labels).tolist() for spec in paper]
+    counts = [np.bincount(draw_warmup(spec, raw).labels).tolist() for spec in paper]
     assert {sum(of_one) for of_one in counts} == {20}
     assert len({tuple(of_one) for of_one in counts}) > 1
     ours = texts(filter={"preset": "paper"}, warmup={"size": 20, "draw": "by_class"})
-    assert np.bincount(draw_warmup(WarmupSplitSettings.of(ours), raw).labels).tolist() == [10, 10]
+    assert np.bincount(draw_warmup(ours, raw).labels).tolist() == [10, 10]
     with pytest.raises(
         SpecError, match="`draw` is 'random', but `size` is 'auto', which draws rows by class; remove `draw`"
     ):
@@ -122,9 +122,9 @@ def test_the_papers_preset_draws_rows_of_any_class(texts: Make, store: ResultSto
 
 def test_models_that_do_not_fit_are_refused(texts: Make, store: ResultStore) -> None:
     raw = load_examples(run_stage("raw_dataset", texts(), store=store).result.path)
-    given = WarmupSplitSettings.of(texts(representations={"given": {"kind": "identity"}}))
+    given = texts(representations={"given": {"kind": "identity"}})
     assert not needs_warmup(given)
-    assert needs_warmup(WarmupSplitSettings.of(texts()))
+    assert needs_warmup(texts())
     for refuse in (check_models, draw_warmup):
         with pytest.raises(
             ModelError,

@@ -1,6 +1,5 @@
 """The stage `analysis`: it computes every number of the report from the results of other stages."""
 
-from dataclasses import dataclass
 from itertools import chain
 
 import pyarrow as pa
@@ -10,12 +9,9 @@ from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rows.table import write_predictions, write_row_tables
 from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.columns import ColumnsSpec
-from aflite_assets.specs.core import ChallengeSpec, Seed
-from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec, validation_splits
-from aflite_assets.specs.models.settings import Name, RowCount, SplitName
-from aflite_assets.specs.report_settings import ReportSpec
+from aflite_assets.results import Draft
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.kinds import validation_splits
 from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
 from aflite_assets.stages.data.cue_scan import CUE_SCAN, read_scan
@@ -30,14 +26,10 @@ from aflite_assets.stages.shared import evaluator_roles, model_families, publish
 from aflite_assets.stages.shared.asked_sets import asked_sets, test_sets
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import (
-    DrawingResults,
-    MeasuringResults,
-    SelectingResults,
     Stage,
     StageContext,
     StageInputs,
     StageSettings,
-    with_study_settings,
     with_study_stages,
 )
 from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
@@ -56,44 +48,7 @@ _CHECKED = (
 """Stages of the core whose checks the report shows with those of studies, in the order of the report."""
 
 
-@with_study_settings("analysis")
-class AnalysisSettings(StageSettings):
-    """Settings of a dataset's YAML file that `analysis` uses."""
-
-    title: str
-    description: str
-    columns: ColumnsSpec
-    challenge_sets: dict[Name, ChallengeSpec]
-    limit: dict[SplitName, RowCount] | None
-    report: ReportSpec
-    representations: dict[Name, EncoderSpec]
-    evaluators: dict[Name, EvaluatorSpec]
-    seeds: tuple[Seed, ...]
-    filter_seeds: int
-    seed: int
-    full_includes_warmup: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnalysisInputs(StageInputs):
-    """Results of other stages that `analysis` uses."""
-
-    raw_dataset: PublishedResult
-    challenge_sets: PublishedResult
-    cue_scan: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-    warmup_models: PublishedResult
-    filtered_sets: PublishedResult
-    control_sets: PublishedResult
-    drawn: DrawingResults
-    leaning_sets: PublishedResult
-    evaluator_models: PublishedResult
-    bias_evidence: PublishedResult
-    measured: MeasuringResults
-
-
-def run(settings: AnalysisSettings, inputs: AnalysisInputs, draft: Draft, context: StageContext) -> dict[str, object]:
+def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Compute every number of the report from published results, and log the mean accuracies to the tracker."""
     data = benchmark_data(settings, inputs, draft.partition)
     analysis = analyse(data)
@@ -120,7 +75,7 @@ def _mean_accuracies(analysis: Analysis) -> dict[str, float]:
     }
 
 
-def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str) -> BenchmarkData:
+def benchmark_data(settings: DatasetSpec, inputs: StageInputs, name: str) -> BenchmarkData:
     """Return all data that the report of one dataset shows."""
     raw, report, evaluators = load_examples(inputs.raw_dataset.path), settings.report, settings.evaluators
     models, evidence, parts = inputs.evaluator_models, inputs.bias_evidence, inputs.filtered_sets.parts
@@ -196,7 +151,7 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
     )
 
 
-def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str, str]:
+def _provenance(settings: DatasetSpec, inputs: StageInputs) -> dict[str, str]:
     seeds = {"seed": str(settings.seed), "evaluator seeds": ", ".join(map(str, settings.seeds))}
     versions = {f"data version of {name}": result.data_version for name, result in inputs.results.items()}
     if published.read_selection(inputs.selection) is None:
@@ -205,4 +160,13 @@ def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str,
     return seeds | {"full includes warm-up rows": str(settings.full_includes_warmup)} | versions | environment
 
 
-ANALYSIS = Stage("analysis", "9", AnalysisSettings, AnalysisInputs, run)
+_SETTINGS = StageSettings(
+    "title description columns challenge_sets limit report representations evaluators seeds filter_seeds seed "
+    "full_includes_warmup",
+    stage="analysis",
+)
+_INPUTS = (
+    "raw_dataset challenge_sets cue_scan selection warmup_split warmup_models filtered_sets "
+    "control_sets drawn leaning_sets evaluator_models bias_evidence measured"
+)
+ANALYSIS = Stage("analysis", "9", _SETTINGS, _INPUTS, run)

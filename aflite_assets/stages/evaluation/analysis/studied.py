@@ -7,7 +7,7 @@ from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.inputs.weak_models import SecondPhase
 from aflite_assets.data.examples import Examples
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.stage import StageSettings
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.studies import parts
 
 
@@ -19,7 +19,7 @@ class StudyContext:
     phase. `tested`: all test sets by row.
     """
 
-    settings: StageSettings
+    settings: DatasetSpec
     models: PublishedResult
     cells: Sequence[Cell]
     phases: Mapping[str, SecondPhase]

@@ -16,7 +16,6 @@ from aflite_assets.stages.evaluation.analysis.special_sets import overlap
 from aflite_assets.stages.evaluation.analysis.studied import StudyContext, StudyReader
 from aflite_assets.stages.shared.evaluator_roles import is_apart
 from aflite_assets.stages.shared.published import read_row_sets
-from aflite_assets.stages.stage import StageSettings
 from aflite_assets.studies.forgettables.analysis.records import (
     Agreement,
     Forgettables,
@@ -25,15 +24,8 @@ from aflite_assets.studies.forgettables.analysis.records import (
     threshold_curve,
 )
 from aflite_assets.studies.forgettables.diagnostics.minorities import measure_rows
-from aflite_assets.studies.forgettables.specs.settings import MinoritiesSpec
+from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings
 from aflite_assets.studies.forgettables.stages.forgettable_sets import FORGETTABLE_ROWS, MINORITIES
-
-
-class _Settings(StageSettings):
-    """The setting of the study that `analysis` reads."""
-
-    minorities: MinoritiesSpec | None
-
 
 THRESHOLDS = np.linspace(0, 1, 101)
 """Thresholds on the probability of a class, from 0 to 1 in steps of 0.01."""
@@ -42,7 +34,7 @@ THRESHOLDS = np.linspace(0, 1, 101)
 def read_forgettables(result: PublishedResult, context: StudyContext) -> Forgettables:
     """Return all records about forgettable rows; the record is empty if no weak model is asked for."""
     summary, phases, raw = result.summary, context.phases, context.raw
-    minorities = _Settings.of(context.settings).minorities
+    minorities = ForgettablesSettings.of(context.settings).minorities
     if summary.get("nothing_asked"):
         return Forgettables()
     shown = {phase.start for phase in phases.values()}

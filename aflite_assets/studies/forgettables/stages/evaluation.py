@@ -1,23 +1,17 @@
 """Sets of forgettable rows as train sets of evaluators."""
 
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.models.settings import DrawnRows, Name
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models.settings import DrawnRows
 from aflite_assets.stages.evaluation.row_sets import RowSets
 from aflite_assets.stages.shared.published import read_row_sets
 from aflite_assets.stages.shared.train_sets import TrainSet
-from aflite_assets.stages.stage import StageSettings
-from aflite_assets.studies.forgettables.specs.settings import ForgettablesSpec
+from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings
 
 
-class _Settings(StageSettings):
-    """The setting of the study that `evaluator_models` reads."""
-
-    forgettables: dict[Name, ForgettablesSpec]
-
-
-def train_sets(settings: StageSettings, result: PublishedResult, seed: int) -> list[TrainSet]:
+def train_sets(settings: DatasetSpec, result: PublishedResult, seed: int) -> list[TrainSet]:
     """Return two train sets for each weak model with `alone`: forgettable rows, and equally many random rows."""
-    alone = {name for name, entry in _Settings.of(settings).forgettables.items() if entry.alone}
+    alone = {name for name, entry in ForgettablesSettings.of(settings).forgettables.items() if entry.alone}
     names = {"forgettable": "forgettable", "random": "random_forgettable"}
     return [
         TrainSet(f"{names[each.name]}_{each.weak_model}", None, each.row_ids)

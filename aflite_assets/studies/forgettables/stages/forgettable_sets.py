@@ -14,10 +14,8 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import ClusterError, DataError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.specs.core import Seed
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec, validation_splits
-from aflite_assets.specs.models.settings import Name
+from aflite_assets.specs.models.kinds import NeuralModelSpec, validation_splits
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import weights_key
 from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table
@@ -32,7 +30,7 @@ from aflite_assets.stages.shared.training_workers import (
     log_training,
     open_workers,
 )
-from aflite_assets.stages.stage import SelectingResults, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.studies.forgettables.diagnostics.minorities import attribute_shares, group_means, measure_rows
 from aflite_assets.studies.forgettables.specs.fine_tuning import set_name
 from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings, ForgettablesSpec, MinoritiesSpec
@@ -64,36 +62,6 @@ _BALANCE, _RANDOM, _AS_MANY = 11, 12, 13
 """Numbers that are combined with the seed to give independent streams of random numbers."""
 
 
-class ForgettableSetsSettings(StageSettings):
-    """Settings of a dataset's YAML file that `forgettable_sets` uses."""
-
-    forgettables: dict[Name, ForgettablesSpec]
-    minorities: MinoritiesSpec | None
-    evaluators: dict[Name, EvaluatorSpec]
-    seed: int
-    seeds: tuple[Seed, ...]
-    full_includes_warmup: bool
-
-    @classmethod
-    def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the names of all settings or, if `forgettables` is empty, only the name `forgettables`."""
-        return ("forgettables",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
-
-    @classmethod
-    def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Return True if the dataset's YAML file has no `forgettables`."""
-        return not ForgettablesSettings.of(spec).forgettables
-
-
-@dataclass(frozen=True)
-class ForgettableSetsInputs(StageInputs):
-    """Results of other stages that `forgettable_sets` uses."""
-
-    raw_dataset: PublishedResult
-    selection: SelectingResults
-    warmup_split: PublishedResult
-
-
 @dataclass(frozen=True)
 class WeakTraining:
     """A training run in which forgotten rows are counted; `evaluator` is None if a separate weak model is trained."""
@@ -109,13 +77,12 @@ class WeakTraining:
         return f"weights:{self.evaluator}.full.{self.seed}" if self.evaluator else f"{self.name}.{self.seed}"
 
 
-def run(
-    settings: ForgettableSetsSettings, inputs: ForgettableSetsInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(spec: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train weak models on `full`, count the rows that they forget, and draw sets; a failed model has no sets.
 
     If the dataset's YAML file has no `forgettables`, nothing is trained and no file is written.
     """
+    settings = ForgettablesSettings.of(spec)
     if not settings.forgettables:
         return {"nothing_asked": True}
     raw = load_examples(inputs.raw_dataset.path)
@@ -201,8 +168,8 @@ class CountedRows:
 class _Trainings:
     """Training runs of weak models, and counts of the rows that the models forget; stored results are reused."""
 
-    settings: ForgettableSetsSettings
-    inputs: ForgettableSetsInputs
+    settings: ForgettablesSettings
+    inputs: StageInputs
     draft: Draft
     context: StageContext
     raw: Examples
@@ -387,7 +354,7 @@ def _sets(
     return sets
 
 
-def _cut_sets(settings: ForgettableSetsSettings, counted: Mapping[str, CountedRows], full: Examples) -> list[RowSet]:
+def _cut_sets(settings: ForgettablesSettings, counted: Mapping[str, CountedRows], full: Examples) -> list[RowSet]:
     """Reduce sets that recipes request to the size of another weak model's set, per seed (EACL 2021, footnote 2)."""
     chosen = {rows for recipe in recipes_of(settings.evaluators).values() for rows in recipe.drawn}
     sets = []
@@ -491,6 +458,9 @@ def _facts(counted: CountedRows, full: Examples, margins: Mapping[str, Mapping[s
     )
 
 
-FORGETTABLE_SETS = Stage(
-    "forgettable_sets", "1", ForgettableSetsSettings, ForgettableSetsInputs, run, checks=WEAK_MODEL_CHECKS
+_SETTINGS = StageSettings(
+    "forgettables minorities evaluators seed seeds full_includes_warmup",
+    is_disabled=lambda spec: not ForgettablesSettings.of(spec).forgettables,
 )
+_INPUTS = "raw_dataset selection warmup_split"
+FORGETTABLE_SETS = Stage("forgettable_sets", "1", _SETTINGS, _INPUTS, run, checks=WEAK_MODEL_CHECKS)

@@ -26,7 +26,6 @@ from aflite_assets.stages.shared.nested_samples import (
     Answers,
     CurvePoints,
     NestedSamples,
-    SampledModel,
     drawn,
     has_two_classes,
     rows_left,
@@ -54,39 +53,14 @@ points to each side.
 """
 
 
-class TrainSampleSettings(StageSettings):
-    """Settings of a dataset's YAML file that the stage `train_sample` reads."""
-
-    sample: SampleSpec | None
-    seed: int
-
-    @classmethod
-    def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
-        """Return the names of all fields of the class, or only `sample` if the YAML file requests no sample."""
-        return ("sample",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
-
-    @classmethod
-    def asks_nothing(cls, spec: DatasetSpec) -> bool:
-        """Return True if no sample is requested, so that later stages use all train rows."""
-        return SampleSettings.of(spec).sample is None
-
-
-@dataclass(frozen=True)
-class TrainSampleInputs(StageInputs):
-    """Results of other stages that the stage `train_sample` reads."""
-
-    raw_dataset: PublishedResult
-
-
-def run(
-    settings: TrainSampleSettings, inputs: TrainSampleInputs, draft: Draft, context: StageContext
-) -> dict[str, object]:
+def run(spec: DatasetSpec, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Train a model on growing samples until its accuracy on held-back rows stops increasing; publish the chosen
     sample.
 
     `rows.parquet` lists the ids of the sample and of the held-back rows. If the dataset's YAML file requests no sample,
     nothing is trained and no file is published.
     """
+    settings = SampleSettings.of(spec)
     if settings.sample is None:
         return {"nothing_asked": True}
     raw = load_examples(inputs.raw_dataset.path)
@@ -230,14 +204,12 @@ class _Growth:
         """
         # The key of a point has the contents of its own rows, not the data version of `raw_dataset`, because that
         # version also depends on the other splits.
-        points = CurvePoints(
-            self.train, self.samples.held_back, len(self.samples.samples[-1]), self.draft, {}, self.context
-        )
+        points = CurvePoints("sample", "sample.model", self.train, self.samples, self.draft, {}, self.context)
         contents = dict(zip(self.train.row_ids.tolist(), _contents(self.train), strict=True))
         right: list[tuple[int, ...]] = []
         for sample in self.samples.samples:
-            models = (self._model(sample, repeat, contents) for repeat in range(self.settings.repeats))
-            right.append(tuple(int(points.point(model, sample).summary["right"]) for model in models))
+            repeats = (self._right(points, sample, repeat, contents) for repeat in range(self.settings.repeats))
+            right.append(tuple(repeats))
             curve = self._so_far(right)
             if curve.ended:
                 break
@@ -253,7 +225,8 @@ class _Growth:
             stop=self.settings.stop,
         )
 
-    def _model(self, sample: np.ndarray, repeat: int, contents: dict[int, bytes]) -> SampledModel:
+    def _right(self, points: CurvePoints, sample: np.ndarray, repeat: int, contents: dict[int, bytes]) -> int:
+        """Train the model on a sample, and return the number of held-back rows that it predicts correctly."""
         settings, seed = self.settings.model, self.seed + repeat
         fields = {
             "settings": settings.model_dump(mode="json"),
@@ -264,7 +237,7 @@ class _Growth:
             "held_back": _digest(self.samples.held_back, contents),
         }
 
-        def train(rows: Examples, asked: Examples, part: Draft) -> Answers:
+        def fit(rows: Examples, asked: Examples, part: Draft) -> Answers:
             from aflite_assets.models.evaluators import evaluate  # takes seconds, and most datasets have no sample
 
             done = evaluate(
@@ -278,8 +251,8 @@ class _Growth:
             )
             return Answers(done.predictions["held_back"].predicted, done.metrics)
 
-        name = f".{seed}" if repeat else ""
-        return SampledModel("sample", "sample.model", settings, fields, train, point=name)
+        made = points.point(sample, settings, fields, fit, suffix=f".{seed}" if repeat else "")
+        return int(made.summary["right"])
 
 
 def _contents(train: Examples) -> Iterator[bytes]:
@@ -352,4 +325,5 @@ def check_curve(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
 
 
 SAMPLE_CHECKS = StageChecks({"sample_curve_flattens": _FLATTENS}, check_curve)
-TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run, refuse, SAMPLE_CHECKS)
+_SETTINGS = StageSettings("sample seed", is_disabled=lambda spec: SampleSettings.of(spec).sample is None)
+TRAIN_SAMPLE = Stage("train_sample", "1", _SETTINGS, "raw_dataset", run, refuse, SAMPLE_CHECKS)

@@ -18,7 +18,7 @@ from aflite_assets.reports.figures.representation_figures import data_map_alt
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.stages.evaluation.analysis import rows as stored_rows
 from aflite_assets.stages.evaluation.analysis.rows import data_maps, given_map, row_facts
-from aflite_assets.stages.evaluation.analysis.stage import AnalysisInputs, AnalysisSettings, benchmark_data
+from aflite_assets.stages.evaluation.analysis.stage import ANALYSIS, benchmark_data
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from tests.compatibility.kept import small_specs, unpack_store
 
@@ -37,7 +37,7 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
 
 @pytest.fixture(scope="module")
 def data(walk: Walk) -> BenchmarkData:
-    return benchmark_data(AnalysisSettings.of(SPEC), AnalysisInputs.of(walk), "kept_pairs")
+    return benchmark_data(SPEC, ANALYSIS.inputs_of(walk), "kept_pairs")
 
 
 def of_linear(information: pa.Table) -> pa.Table:

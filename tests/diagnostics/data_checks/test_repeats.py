@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
-from aflite_assets.diagnostics import input_codes, repeats_across_splits, repeats_in_train
-from aflite_assets.diagnostics.data_checks.repeats import RepeatCount, TrainRepeats
+from aflite_assets.diagnostics.data_checks.repeats import (
+    RepeatCount,
+    TrainRepeats,
+    input_codes,
+    repeats_across_splits,
+    repeats_in_train,
+)
 
 
 def examples_of(splits: list[str], **columns: Any) -> Examples:

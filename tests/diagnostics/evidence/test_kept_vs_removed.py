@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics import attribute_shares, label_shares, mean_scores, text_lengths
-from aflite_assets.diagnostics.evidence.kept_vs_removed import annotator_shares, removed_by_class
+from aflite_assets.diagnostics.evidence.kept_vs_removed import (
+    annotator_shares,
+    attribute_shares,
+    label_shares,
+    mean_scores,
+    removed_by_class,
+    text_lengths,
+)
 from aflite_assets.errors import DataError, InvalidInputError
 
 KEPT = [True, False, False, False, True, True]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aflite_assets.algorithm.chance import score_permuted
-from aflite_assets.algorithm.drawing import Partitions, draw_iteration
 from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_run, fingerprint
+from aflite_assets.algorithm.partitions import Partitions, draw_iteration
 from aflite_assets.algorithm.records import (
     FilterArrays,
     FilterResult,
@@ -28,11 +28,10 @@ from aflite_assets.algorithm.selection import (
     choose_slice,
     leaving_together,
     rows_cut,
-    words_of,
 )
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import Tally
-from aflite_assets.algorithm.vocabulary import RowWords, Vocabulary
+from aflite_assets.algorithm.vocabulary import RowWords, Vocabulary, count_vocabulary
 from aflite_assets.algorithm.warnings import warnings_of
 from aflite_assets.errors import InvalidInputError
 
@@ -116,7 +115,14 @@ def filter_dataset(
     given = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies, "words": words}
     inputs = check_inputs(features, labels, memory_limit=memory_limit, **given)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities, is_learnt)
-    return _filtered(run, device, on_iteration, resume, scorers)
+    check_filter_sizes(inputs, settings)
+    if keep_probabilities and settings.classifier == "linear_svm":
+        raise InvalidInputError(
+            '`keep_probabilities` is True, but `classifier` is "linear_svm", which gives no probabilities; use '
+            '"logistic" or "both", or leave `keep_probabilities` out'
+        )
+    state = _starting_state(run) if resume is None else _resumed(run, resume)
+    return _result(run, state if state.finished else _finished(run, state, device, on_iteration, scorers))
 
 
 @dataclass(frozen=True)
@@ -154,33 +160,11 @@ class _Run:
         """Return the words of the rows at the start of an iteration, or None if rows are not ranked by words."""
         if self.settings.ranking != "vocabulary" or self.inputs.words is None:
             return None
-        return words_of(among, self.inputs.words)
+        return count_vocabulary(self.inputs.words, among.rows, among.units, len(among.sizes))
 
     def room(self, pool: np.ndarray) -> int:
         """Return how many more counted rows may be removed before the pool reaches the target size."""
         return int(self.inputs.counted[pool].sum()) - self.settings.target_size
-
-
-def _filtered(
-    run: _Run,
-    device: str,
-    on_iteration: Callable[[IterationRecord, FilterState], None] | None,
-    resume: FilterState | None,
-    scorers: "Scorers | None",
-) -> FilterResult:
-    """Run the filter on checked inputs, from the first iteration or from the state `resume`."""
-    check_filter_sizes(run.inputs, run.settings)
-    _check_probabilities(run.settings, run.keep_probabilities)
-    state = _starting_state(run) if resume is None else _resumed(run, resume)
-    return _result(run, state if state.finished else _finished(run, state, device, on_iteration, scorers))
-
-
-def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> None:
-    if keep_probabilities and settings.classifier == "linear_svm":
-        raise InvalidInputError(
-            '`keep_probabilities` is True, but `classifier` is "linear_svm", which gives no probabilities; use '
-            '"logistic" or "both", or leave `keep_probabilities` out'
-        )
 
 
 def _starting_state(run: _Run) -> FilterState:
@@ -191,10 +175,6 @@ def _starting_state(run: _Run) -> FilterState:
         removed_in_iteration=np.empty(0, dtype=np.int64),
         predictability=np.full(rows, np.nan, dtype=np.float32),
         held_out_count=np.zeros(rows, dtype=np.int64),
-        label_probability=None,
-        probabilities=None,
-        start=None,
-        iterations=(),
         stop_reason=StopReason.TARGET_SIZE if at_target else None,
         finished=False,
         inputs_hash=run.hash(),

@@ -103,7 +103,7 @@ def optimal_subset(
     settings = FilterSettings(
         target_size=target_size, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization
     )
-    inputs = _checked_inputs(features, labels)
+    inputs = check_inputs(features, labels, groups=None, score_only=None, memory_limit=_MEMORY_LIMIT)
     check_filter_sizes(inputs, settings)
     return _least(_table(inputs, settings, fit, most_fits, most_subsets), settings.target_size)
 
@@ -124,7 +124,7 @@ def bias_table(
     settings = FilterSettings(
         target_size=1, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization
     )
-    inputs = _checked_inputs(features, labels)
+    inputs = check_inputs(features, labels, groups=None, score_only=None, memory_limit=_MEMORY_LIMIT)
     check_train_size(inputs, settings)
     return _table(inputs, settings, fit, most_fits, most_subsets)
 
@@ -147,16 +147,17 @@ def exact_bias(table: BiasTable, rows: Sequence[int] | np.ndarray) -> float:
     return int(table.correct[_bits(table.n_rows)[chosen].sum()]) / _pairs(len(chosen), table.train_size)
 
 
-def _checked_inputs(features: object, labels: object) -> Inputs:
-    return check_inputs(features, labels, groups=None, score_only=None, memory_limit=_MEMORY_LIMIT)
-
-
 def _table(
     inputs: Inputs, settings: FilterSettings, fit: ClassifierFit | None, most_fits: int, most_subsets: int
 ) -> BiasTable:
     rows, train_size = len(inputs.labels), settings.train_size
     _check_limits(rows, train_size, most_fits=most_fits, most_subsets=most_subsets)
-    fits = _reference_fits(settings) if fit is None else (fit,)
+    if fit is None:
+        from aflite_assets.algorithm.reference import reference_fits  # loads scikit-learn
+
+        fits = reference_fits(settings)
+    else:
+        fits = (fit,)
     bits, everything = _bits(rows), np.arange(rows)
     correct = np.zeros(2**rows, dtype=np.int64)
     for trained in combinations(range(rows), train_size):
@@ -165,12 +166,6 @@ def _table(
         correct[bits[subset].sum() + bits[tally.correct > 0]] += 1
     _add_subsets(correct)
     return BiasTable(rows, train_size, correct)
-
-
-def _reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
-    from aflite_assets.algorithm.reference import reference_fits  # loads scikit-learn, which a given `fit` does without
-
-    return reference_fits(settings)
 
 
 def _add_subsets(counts: np.ndarray) -> None:

@@ -13,7 +13,6 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from aflite_assets.algorithm.drawing import draw_iteration
 from aflite_assets.algorithm.inputs import Inputs
 from aflite_assets.algorithm.linear.engine import (
     EngineTally,
@@ -26,6 +25,7 @@ from aflite_assets.algorithm.linear.engine import (
 )
 from aflite_assets.algorithm.linear.engine.preparation import Preparation, prepare
 from aflite_assets.algorithm.linear.threads import Threads, one_torch_thread
+from aflite_assets.algorithm.partitions import draw_iteration
 from aflite_assets.algorithm.settings import FilterSettings
 
 

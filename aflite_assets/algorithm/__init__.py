@@ -7,6 +7,8 @@ A module is imported only when one of its names is first used, because some modu
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from aflite_assets.errors import InvalidInputError
+
 if TYPE_CHECKING:
     from aflite_assets.algorithm.chance import score_permuted
     from aflite_assets.algorithm.filtering import filter_dataset
@@ -25,19 +27,15 @@ if TYPE_CHECKING:
     from aflite_assets.algorithm.settings import FilterSettings
     from aflite_assets.algorithm.tally import ClassifierFit, Predict, Predictions
     from aflite_assets.algorithm.vocabulary import RowWords
-    from aflite_assets.errors import InvalidInputError
 
 _MODULES = {
     "chance": ("score_permuted",),
     "filtering": ("filter_dataset",),
     "optimum": ("BiasTable", "Optimum", "bias_table", "exact_bias", "optimal_subset"),
-    "records": (
-        *("ChanceScores", "FilterResult", "FilterState", "IsLearnt"),
-        *("IterationRecord", "Scores", "StopReason"),
-    ),
+    "records": ("ChanceScores", "FilterResult", "FilterState", "IsLearnt", "IterationRecord", "Scores", "StopReason"),
     "scoring": ("score_rows",),
     "selection": ("RemovedRows", "remove_highest"),
-    "settings": ("FilterSettings", "InvalidInputError"),
+    "settings": ("FilterSettings",),
     "tally": ("ClassifierFit", "Predict", "Predictions"),
     "vocabulary": ("RowWords",),
 }

@@ -18,7 +18,6 @@ from aflite_assets import algorithm
 from aflite_assets.algorithm import (
     FilterResult,
     FilterSettings,
-    InvalidInputError,
     Predict,
     StopReason,
     filter_dataset,
@@ -352,47 +351,6 @@ def test_evaluation_rows_must_not_decide_which_train_rows_go(blobs: Any, classif
     np.testing.assert_array_equal(beside.removed_rows[train], alone.removed_rows)
     np.testing.assert_array_equal(beside.removed_in_iteration[train], alone.removed_in_iteration)
     np.testing.assert_array_equal(beside.predictability[:100], alone.predictability)
-
-
-# At the door
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"slice_size": 0},
-            r"`slice_size` is 0, but it must be a whole number of at least 1; give the largest number of rows",
-        ),
-        (
-            {"slice_size": -5},
-            r"`slice_size` is -5, but it must be a whole number of at least 1; give the largest number of rows",
-        ),
-        ({"threshold": 2}, r"`threshold` is 2, but it must be a number from 0 to 1; give the lowest predictability"),
-        ({"n_partitions": 0}, r"`n_partitions` is 0, but it must be a whole number of at least 1; give the number"),
-        (
-            {"train_size": 20},
-            r"`train_size` is 20, but `target_size` is 20 and must be larger; lower `train_size`, or raise",
-        ),
-        (
-            {"train_size": 50, "target_size": 50},
-            r"`train_size` is 50, but `target_size` is 50 and must be larger; lower",
-        ),
-        ({"train_size": 60, "target_size": 61}, r"`target_size` is \d+, but only 50 rows count"),
-        (
-            {"target_size": 0},
-            r"`target_size` is 0, but it must be a whole number of at least 1; give the smallest number of train rows",
-        ),
-        (
-            {"slice_size": 21},
-            r"`slice_size` is 21, but `target_size` is 20 and must not be smaller; lower `slice_size`",
-        ),
-    ],
-)
-def test_settings_out_of_range_must_not_quietly_run_something_else(changes: dict[str, Any], message: str) -> None:
-    features, labels, _ = planted_truth(50)
-    with pytest.raises(InvalidInputError, match=message):
-        filter_dataset(features, labels, settings=settings(**changes), seed=0)
 
 
 def test_mistakes_of_users_must_not_be_found_by_assert_statements() -> None:

@@ -36,12 +36,6 @@ def test_every_row_counts_once_however_many_annotators_it_has() -> None:
     assert found.unanimous_share == 1 / 2  # of the two rows with two or more annotators, one has two times "maybe"
 
 
-def test_one_annotator_per_row_says_nothing_of_unanimity() -> None:
-    found = annotator_agreement(_examples([0, 1], [[0], [1]]))
-    assert found is not None
-    assert (found.mean_accuracy, found.unanimous_share) == (1, None)
-
-
 def test_rows_without_annotators_have_no_agreement() -> None:
     assert annotator_agreement(_examples([0, 1], [[], []])) is None
     assert annotator_agreement(_examples([], [])) is None
@@ -99,11 +93,6 @@ def test_the_human_row_on_development_rows_is_half_a_point_under_the_printed_one
     assert (found.rows, round(100 * found.mean_accuracy, 1)) == (1273, 87.6)
     (human,) = [one.rows["human"] for one in published_tables("snli") if "human" in one.rows]
     assert human[0].value == 88.1
-
-
-def test_more_than_half_must_have_given_one_other_label() -> None:
-    annotators = [[1, 1, 0], [1, 0], [1, 2, 0, 0], [1, 2], [], [2], [0, 0, 0], [1, 2, 1]]
-    assert majority_against_label(_examples([0] * 8, annotators)).tolist() == [100, 105, 107]
 
 
 def test_without_annotators_nobody_disagrees(make_examples: Callable[..., Examples]) -> None:

@@ -51,12 +51,6 @@ def test_a_pair_repeats_only_as_a_whole() -> None:
     assert count.row_ids == (102, 104, 105)
 
 
-def test_repeats_within_train_or_within_test_are_not_counted() -> None:
-    examples = examples_of(["train", "train", "test", "test"], text=["a", "a", "b", "b"])
-    count = across(examples)
-    assert (count.rows, count.share, count.by_split, count.row_ids) == (0, 0.0, {"test": 0}, ())
-
-
 def test_only_the_first_rows_are_named() -> None:
     count = across(examples_of(["train"] + ["test"] * 30, text=["same"] * 31))
     assert count.rows == 30

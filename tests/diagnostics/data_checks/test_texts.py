@@ -23,20 +23,6 @@ from aflite_assets.diagnostics.data_checks.texts import (
 Data = Callable[..., CheckContext]
 
 
-def test_empty_and_blank_texts_by_column_and_split(make_examples: Callable[..., Examples]) -> None:
-    examples = make_examples(
-        ["train", "train", "train", "test", "test"],
-        [0, 1, 0, 0, 1],
-        text=["", "a", " \t\n\u00a0\u3000", " b ", "c"],
-        text_pair=["a", "\r\n", "b", "", " "],
-    )
-    assert empty_texts(examples) == (
-        OddCells("text", 2, (100, 102), "train"),
-        OddCells("text_pair", 1, (101,), "train"),
-        OddCells("text_pair", 2, (103, 104), "test"),
-    )
-
-
 def test_only_the_first_rows_are_named(make_examples: Callable[..., Examples]) -> None:
     (found,) = empty_texts(make_examples(["train"] * 30, [0] * 30, text=[""] * 30))
     assert (found.rows, found.row_ids) == (30, tuple(range(100, 110)))

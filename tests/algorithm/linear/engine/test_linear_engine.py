@@ -169,15 +169,6 @@ def test_probabilities_of_all_classes(classes: int, n_partitions: int) -> None:
 
 
 @pytest.mark.usefixtures("in_float32")
-def test_the_same_run_gives_the_same_bits() -> None:
-    inputs, pools = inputs_of(3), shrinking()
-    for first, second in zip(tallied(inputs, pools), tallied(inputs, pools), strict=True):
-        np.testing.assert_array_equal(first.tally.correct, second.tally.correct)
-        np.testing.assert_array_equal(first.tally.label_probability, second.tally.label_probability)
-        np.testing.assert_array_equal(first.start, second.start)
-
-
-@pytest.mark.usefixtures("in_float32")
 @pytest.mark.parametrize("n_partitions", [1, 64])
 @pytest.mark.parametrize("memory_limit", [2**30, 2**16])
 def test_a_run_that_goes_on_gives_the_bits_of_one_that_never_stopped(memory_limit: int, n_partitions: int) -> None:

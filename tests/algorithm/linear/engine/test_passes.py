@@ -230,18 +230,6 @@ def test_slots_that_are_not_counted_stay_zero(loss: int, outputs: int, memory_li
             assert not actual.matrix_sums[left_out].any()
 
 
-@pytest.mark.parametrize("memory_limit", [2**30, STREAMED])
-def test_no_slot_counted(memory_limit: int, threads: Executor) -> None:
-    case = case_of(SOFTMAX, 3, threads)
-    for passes, dtype in (
-        (case.by_torch(ALL[:0], memory_limit=memory_limit), torch.float64),
-        (case.compiled(ALL[:0], memory_limit=memory_limit), torch.float32),
-    ):
-        actual = case.counts(passes, dtype)
-        assert not actual.correct.any()
-        assert not actual.matrix_sums.any()
-
-
 def test_counts_without_probabilities_share_the_right_predictions() -> None:
     counts = Counts.zeros(4, 3, label=True, matrix=True)
     assert [counts.correct.shape, counts.label_sums.shape, counts.matrix_sums.shape] == [(4,), (4,), (4, 3)]

@@ -305,23 +305,29 @@ def _check_vocabulary(inputs: Inputs) -> None:
         )
 
 
-def _check_partition(number: int, rows: object, inputs: Inputs) -> np.ndarray:
+def check_row_numbers(name: str, rows: object, n_rows: int) -> np.ndarray:
+    """Check an array of row numbers, and return the numbers as ascending int64."""
     array = np.asarray(rows)
-    where = f"`partitions[{number}]`"
     if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array):
         raise InvalidInputError(
-            f"{where} has the shape {array.shape} and the dtype {array.dtype}, but it must be a 1-d array of training "
-            "row numbers; turn a bool mask into row numbers with `np.flatnonzero`"
+            f"{name} has the shape {array.shape} and the dtype {array.dtype}, but it must be a 1-d array of row "
+            "numbers; turn a bool mask into row numbers with `np.flatnonzero`"
         )
     ordered = np.unique(array).astype(np.int64)
     if len(ordered) < len(array):
-        raise InvalidInputError(f"{where} contains a row twice; give each training row once")
-    outside = ordered[(ordered < 0) | (ordered >= len(inputs.labels))]
+        raise InvalidInputError(f"{name} contains a row twice; give each row once")
+    outside = ordered[(ordered < 0) | (ordered >= n_rows)]
     if len(outside):
         raise InvalidInputError(
-            f"{where} contains row {outside[0]}, but the rows of `features` are numbered from 0 to "
-            f"{len(inputs.labels) - 1}; give row numbers in this range"
+            f"{name} contains row {outside[0]}, but the rows of `features` are numbered from 0 to {n_rows - 1}; give "
+            "row numbers in this range"
         )
+    return ordered
+
+
+def _check_partition(number: int, rows: object, inputs: Inputs) -> np.ndarray:
+    where = f"`partitions[{number}]`"
+    ordered = check_row_numbers(where, rows, len(inputs.labels))
     if inputs.score_only[ordered].any():
         row = ordered[inputs.score_only[ordered]][0]
         raise InvalidInputError(

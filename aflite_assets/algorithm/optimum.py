@@ -24,7 +24,7 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_train_size
+from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_row_numbers, check_train_size
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import ClassifierFit, tally_partitions
 from aflite_assets.errors import InvalidInputError
@@ -143,7 +143,12 @@ def exact_bias(table: BiasTable, rows: Sequence[int] | np.ndarray) -> float:
     Raises:
         InvalidInputError: `rows` is not as described.
     """
-    chosen = _checked_rows(table, np.asarray(rows))
+    chosen = check_row_numbers("`rows`", rows, table.n_rows)
+    if len(chosen) <= table.train_size:
+        raise InvalidInputError(
+            f"`rows` contains {len(chosen)} rows, but `train_size` is {table.train_size}; give more rows than "
+            "`train_size`, so that some rows can be held out"
+        )
     return int(table.correct[_bits(table.n_rows)[chosen].sum()]) / _pairs(len(chosen), table.train_size)
 
 
@@ -209,25 +214,3 @@ def _check_limits(rows: int, train_size: int, *, most_fits: int, most_subsets: i
             f"{rows} rows have {comb(rows, train_size)} training sets of `train_size` {train_size}, but `most_fits` "
             f"is {most_fits}; give fewer rows, lower `train_size`, or raise `most_fits`"
         )
-
-
-def _checked_rows(table: BiasTable, rows: np.ndarray) -> np.ndarray:
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise InvalidInputError(
-            f"`rows` has the shape {rows.shape} and the dtype {rows.dtype}, but it must be a 1-d array of row "
-            "numbers; turn a bool mask into row numbers with `np.flatnonzero`"
-        )
-    outside = rows[(rows < 0) | (rows >= table.n_rows)]
-    if len(outside):
-        raise InvalidInputError(
-            f"`rows` contains row {outside[0]}, but the rows of `features` are numbered from 0 to {table.n_rows - 1}; "
-            "give row numbers in this range"
-        )
-    if len(np.unique(rows)) < len(rows):
-        raise InvalidInputError(f"`rows` is {rows.tolist()}, which contains a row twice; give each row once")
-    if len(rows) <= table.train_size:
-        raise InvalidInputError(
-            f"`rows` contains {len(rows)} rows, but `train_size` is {table.train_size}; give more rows than "
-            "`train_size`, so that some rows can be held out"
-        )
-    return rows

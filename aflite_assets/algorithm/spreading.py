@@ -7,6 +7,7 @@ process.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Protocol
 
@@ -64,28 +65,15 @@ class PartitionScorer:
         """Prepare the scorer with the arguments of the run. `memory_limit` must be the same in all processes, because
         it affects rounding.
         """
-        self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
+        self._draw = partial(draw_iteration, inputs, settings, seed=seed)
+        self._start = partial(LinearEngine, inputs, settings, seed=seed, device="cpu", memory_limit=memory_limit)
         self._engine: LinearEngine | None = None
 
     def score(self, work: IterationWork, numbers: range) -> SetCounts:
         """Fit the classifiers of the partitions `numbers` and count their predictions."""
         if self._engine is None:
-            self._engine = LinearEngine(
-                self._inputs,
-                self._settings,
-                seed=self._seed,
-                device="cpu",
-                memory_limit=self._memory_limit,
-                pool=work.pool,
-            )
-        drawn = draw_iteration(
-            self._inputs,
-            self._settings,
-            pool=work.pool,
-            seed=self._seed,
-            iteration=work.iteration,
-            numbers=numbers,
-        )
+            self._engine = self._start(pool=work.pool)
+        drawn = self._draw(pool=work.pool, iteration=work.iteration, numbers=numbers)
         return self._engine.count(
             drawn.subsets,
             pool=work.pool,

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import WORD
+from aflite_assets.diagnostics.properties.ties import random_rows
 from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
@@ -230,17 +231,9 @@ def _draws(
 
     Return z of each listed word (draws x words), and the number of words with z above the line (draws x classes).
     """
-    by_class = np.split(
-        np.argsort(examples.labels, kind="stable"),
-        np.cumsum(np.bincount(examples.labels, minlength=len(examples.label_names)))[:-1],
-    )
-    sizes = [int(kept[members].sum()) for members in by_class]
     z, over_line = [], []
     for number in range(draws):
-        rng = np.random.default_rng([seed, number])
-        mask = np.zeros(len(examples), dtype=bool)
-        for members, size in zip(by_class, sizes, strict=True):
-            mask[rng.choice(members, size, replace=False)] = True
+        mask = random_rows(examples.labels, kept, np.random.default_rng([seed, number]))
         drawn = word_scores(present, examples, mask)
         z.append(_listed_z(drawn, listed))
         over_line.append((drawn.z > line).sum(axis=0))

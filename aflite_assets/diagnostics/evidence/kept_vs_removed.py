@@ -149,7 +149,7 @@ def text_lengths(rows: pa.Table, examples: Examples) -> pa.Table:
         texts = columns_of(examples, [column], rows["row_id"].to_numpy())[column]
         measures = (("words", word_counts(texts)), ("characters", character_counts(texts)))
         records += [
-            (split, column, measure, name, *_means(lengths, inside & of_class, kept))
+            (split, column, measure, name, *side_means(lengths, inside & of_class, kept))
             for split, inside, kept in _splits(rows)
             for measure, lengths in measures
             for name, of_class in classes
@@ -167,7 +167,7 @@ def mean_scores(rows: pa.Table) -> pa.Table:
     """
     scores: tuple[Score, ...] = ("predictability", "label_probability")
     records = [
-        (split, score, *_means(floats(rows[score]), inside, kept))
+        (split, score, *side_means(floats(rows[score]), inside, kept))
         for split, inside, kept in _splits(rows)
         for score in scores
     ]
@@ -198,7 +198,8 @@ def _counts(codes: np.ndarray, inside: np.ndarray, kept: np.ndarray, size: int) 
     ]
 
 
-def _means(values: np.ndarray, inside: np.ndarray, kept: np.ndarray) -> tuple[Any, ...]:
+def side_means(values: np.ndarray, inside: np.ndarray, kept: np.ndarray) -> tuple[Any, ...]:
+    """Return the means of the known values of kept and of removed rows, and the numbers of these rows."""
     known = inside & ~np.isnan(values)
     here, gone = values[known & kept], values[known & ~kept]
     return ratio(here.sum(), len(here)), ratio(gone.sum(), len(gone)), len(here), len(gone)

@@ -257,12 +257,6 @@ def test_what_equals_a_random_set_is_neither_lowest_nor_highest(kept: float, low
     assert (one.kept_is_lowest, one.kept_is_highest) == (lowest, highest)
 
 
-def test_one_of_equally_drawn_numbers_is_the_lowest_one_time_in_draws_and_one() -> None:
-    numbers = np.random.default_rng(0).normal(size=(4000, 20))
-    lowest = [AmongDraws(0.0, tuple(row[1:]), row[0]).kept_is_lowest for row in numbers]
-    assert np.mean(lowest) == pytest.approx(1 / 20, abs=0.012)
-
-
 def test_every_word_counts_once_per_row_and_column() -> None:
     found = occurrences(EXAMPLES)
     assert found.vocabulary == [

@@ -114,24 +114,6 @@ def test_rows_may_start_anywhere_in_the_pool(loss: int, outputs: int, case_of: M
         assert_close(actual, expected)
 
 
-@pytest.mark.parametrize(("loss", "outputs"), [(SIGMOID, 1), (SOFTMAX, 3), (SOFTMAX, 9), (HINGE, 4)])
-def test_blocks_do_not_change_a_bit(loss: int, outputs: int, case_of: MakeCase) -> None:
-    case = case_of(loss, outputs, rows=200, sizes=(3, 50, 150), offset=10)
-    whole = gradients(case)
-    for inner in ([100], [11, 12, 13, 40, 41, 209], list(range(17, 200, 7)), [10, 10, 210], list(range(11, 210))):
-        for actual, expected in zip(gradients(case, edges=[10, *inner, 210]), whole, strict=True):
-            np.testing.assert_array_equal(actual, expected)
-
-
-@pytest.mark.parametrize(("loss", "outputs"), [(SIGMOID, 1), (SOFTMAX, 3), (HINGE, 6)])
-def test_shares_of_models_do_not_change_a_bit(loss: int, outputs: int, case_of: MakeCase) -> None:
-    case = case_of(loss, outputs, rows=120, sizes=(9, 33, 70, 100, 16))
-    whole = gradients(case)
-    for shares in ([[0, 1], [2, 3, 4]], [[4], [3], [2], [1], [0]], [[2, 0, 4], [3, 1]]):
-        for actual, expected in zip(gradients(case, shares=shares, threads=3), whole, strict=True):
-            np.testing.assert_array_equal(actual, expected)
-
-
 def test_models_not_asked_for_are_left_alone(case_of: MakeCase) -> None:
     case = case_of(SOFTMAX, 3)
     weights, intercepts = gradients(case, shares=[[1]])

@@ -1,9 +1,9 @@
 """Mistakes that were found in public implementations of AFLite, each with the test that it would fail.
 
 Not repeated here, because tests of the modules hold them: a run that ignores the threshold or never stops without a
-row over it, a strict threshold, the least predictable rows first, a run that passes its target, identical partitions,
-evaluation rows that are trained on, settings out of range, a last slice that is thrown away, unscored rows taken for score 0, training sets of the wrong size,
-classifiers short of their optimum.
+row over it, rows at the threshold that stay, the least predictable rows first, a run that passes its target, identical
+partitions, evaluation rows that are trained on, settings out of range, a last slice that is thrown away, unscored rows
+taken for score 0, training sets of the wrong size, classifiers short of their optimum.
 """
 
 import ast

@@ -204,4 +204,4 @@ def _count(name: str, value: object, *, remedy: str) -> int:
 
 
 def _is_finite(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)

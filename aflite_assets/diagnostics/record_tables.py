@@ -78,6 +78,15 @@ def draw_sample(positions: np.ndarray, most: int, rng: np.random.Generator) -> n
     return positions if len(positions) <= most else np.sort(rng.choice(positions, most, replace=False))
 
 
+def random_rows(labels: np.ndarray, sizes_of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw random rows, as many of each class as in `sizes_of` (bool per row); return a bool per row."""
+    drawn = np.zeros(len(labels), dtype=bool)
+    for label in np.unique(labels[sizes_of]):
+        rows = np.flatnonzero(labels == label)
+        drawn[rng.choice(rows, int((labels[sizes_of] == label).sum()), replace=False)] = True
+    return drawn
+
+
 def check_lengths(**arrays: np.ndarray) -> None:
     """Check that all arrays have one entry per row.
 

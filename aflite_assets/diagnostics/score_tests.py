@@ -10,6 +10,12 @@ from typing import Any
 
 import numpy as np
 
+FEWEST_ROWS = 20
+"""Smallest number of rows with a tested value, because the test requires sums of many rows."""
+
+MOST_VALUES = 50
+"""Largest number of tested values per property; the most frequent values are tested."""
+
 
 @dataclass(frozen=True, eq=False)
 class Enrichment:

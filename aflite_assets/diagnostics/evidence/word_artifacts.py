@@ -25,8 +25,7 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import WORD
-from aflite_assets.diagnostics.properties.ties import random_rows
-from aflite_assets.diagnostics.record_tables import table_of
+from aflite_assets.diagnostics.record_tables import random_rows, table_of
 from aflite_assets.errors import InvalidInputError
 
 

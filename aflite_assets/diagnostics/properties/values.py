@@ -16,9 +16,8 @@ from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.evidence.lengths import lengths
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
 from aflite_assets.diagnostics.properties.artefacts import Reason, is_identifier, reason_of
-from aflite_assets.diagnostics.properties.ties import FEWEST_ROWS
 from aflite_assets.diagnostics.record_tables import bin_edges, binned
-from aflite_assets.diagnostics.score_tests import label_ties
+from aflite_assets.diagnostics.score_tests import FEWEST_ROWS, label_ties
 
 MISSING = "none"
 """Value of rows that lack an attribute."""

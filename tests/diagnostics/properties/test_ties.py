@@ -8,8 +8,8 @@ from aflite_assets.diagnostics.properties.ties import (
     independent_rows,
     learn_tie,
     pointed,
-    random_rows,
 )
+from aflite_assets.diagnostics.record_tables import random_rows
 
 LABELS = np.repeat([0, 1], 500)
 

@@ -153,6 +153,7 @@ _KINDS = {
     "position": "places among answers",
     "sentence order": "first and last sentences",
     "signs": "signs",
+    "total": "totals of columns",
     "typography": "typography",
     "word group": "words",
     "words": "words",

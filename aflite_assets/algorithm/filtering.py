@@ -28,10 +28,11 @@ from aflite_assets.algorithm.selection import (
     choose_slice,
     leaving_together,
     rows_cut,
+    words_of,
 )
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import Tally
-from aflite_assets.algorithm.vocabulary import RowWords, Vocabulary, count_vocabulary
+from aflite_assets.algorithm.vocabulary import RowWords, Vocabulary
 from aflite_assets.algorithm.warnings import warnings_of
 from aflite_assets.errors import InvalidInputError
 
@@ -160,7 +161,7 @@ class _Run:
         """Return the words of the rows at the start of an iteration, or None if rows are not ranked by words."""
         if self.settings.ranking != "vocabulary" or self.inputs.words is None:
             return None
-        return count_vocabulary(self.inputs.words, among.rows, among.units, len(among.sizes))
+        return words_of(among, self.inputs.words)
 
     def room(self, pool: np.ndarray) -> int:
         """Return how many more counted rows may be removed before the pool reaches the target size."""

@@ -9,7 +9,7 @@ import numpy as np
 from aflite_assets.algorithm.partitions import Purpose, fill_in_order, generator
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import Tally, shares
-from aflite_assets.algorithm.vocabulary import Vocabulary, remove_lowest
+from aflite_assets.algorithm.vocabulary import RowWords, Vocabulary, count_vocabulary, remove_lowest
 from aflite_assets.errors import InvalidInputError
 
 
@@ -127,6 +127,11 @@ def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) 
     return np.where(together, codes, len(sizes) + np.arange(len(rows))) if together.any() else None
 
 
+def words_of(among: Candidates, words: RowWords) -> Vocabulary:
+    """Return the vocabulary of a pool. A unit of removal counts as one row that contains the words of all its rows."""
+    return count_vocabulary(words, among.rows, among.units, len(among.sizes))
+
+
 def choose_slice(
     among: Candidates,
     *,
@@ -146,7 +151,7 @@ def choose_slice(
     ordered by label probability. With `ranking` "label_probability", the units that pass the threshold are ordered by
     label probability. With `balance` "classes", `allowed` is divided among the classes in proportion to their rows, and
     `room` in proportion to their counted rows. A unit that is too large for the rest of the slice is skipped. With a
-    `vocabulary` of the pool's units, the units that pass the threshold are removed in the order of
+    `vocabulary` of the pool (`words_of`), the units that pass the threshold are removed in the order of
     `remove_lowest`. The slice then has no rule for rows that are only scored (`Slice.cut` is None).
     """
     passing = int(among.sizes[settings.passes(among.scores)].sum())

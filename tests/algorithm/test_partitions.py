@@ -1,4 +1,5 @@
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def test_filling_takes_each_item_that_still_fits(sizes: list[int], capacity: int
     assert fill_in_order(np.array(sizes, dtype=np.int64), capacity).tolist() == expected
 
 
-def drawn(train: int, groups: np.ndarray | None, rows: int, **sizes: int) -> Partitions:
+def drawn(train: int, groups: np.ndarray | None, rows: int, **sizes: Any) -> Partitions:
     """Partitions of `rows` rows, of which those after the first `train` are only scored."""
     numbers = np.arange(rows)
     inputs = Inputs(np.zeros((rows, 1)), numbers % 2, np.arange(2), groups, numbers >= train, numbers < train)

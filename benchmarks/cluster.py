@@ -40,10 +40,10 @@ import numpy as np
 import psutil
 
 from aflite_assets.algorithm import FilterSettings, FilterState, IterationRecord, filter_dataset
-from aflite_assets.algorithm.drawing import draw_iteration
 from aflite_assets.algorithm.inputs import Inputs, check_inputs
 from aflite_assets.algorithm.linear.engine import KeptClassifiers, SetCounts, WholeIteration
 from aflite_assets.algorithm.linear.engine.passes import Counts
+from aflite_assets.algorithm.partitions import draw_iteration
 from aflite_assets.algorithm.spreading import IterationWork, PartitionScorer, SpreadEngine, shares
 from aflite_assets.cluster import ClusterSettings, Needs, Work, open_cluster
 from aflite_assets.cluster.protocol import Cluster, Log

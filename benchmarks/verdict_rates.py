@@ -52,9 +52,9 @@ from aflite_assets.analysis.rules.leaning import (
     property_skill,
 )
 from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, Claim, judge
-from aflite_assets.diagnostics.bins import bin_edges
-from aflite_assets.diagnostics.properties.ties import independent_rows, learn_tie, pointed, random_rows
+from aflite_assets.diagnostics.properties.ties import independent_rows, learn_tie, pointed
 from aflite_assets.diagnostics.properties.values import Property, Reason
+from aflite_assets.diagnostics.record_tables import bin_edges, random_rows
 from aflite_assets.p_values import holm
 from aflite_assets.stages.evaluation.leaning_sets import TRAININGS, TiedProperty, strongest_ties
 from benchmarks.verdict_kinds import KINDS

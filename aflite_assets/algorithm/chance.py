@@ -80,7 +80,11 @@ def score_permuted(
     rng = generator(seed, Purpose.PERMUTATION, iteration)
     pool = np.arange(len(inputs.labels)) if rows is None else np.asarray(rows)
     chosen = pool[_sample(None if inputs.groups is None else inputs.groups[pool], len(pool), most_rows, rng)]
-    small = _of_share(settings, len(chosen) / len(pool))
+    small = replace(
+        settings,
+        n_partitions=min(settings.n_partitions, MOST_PARTITIONS),
+        train_size=max(2, round(settings.train_size * (len(chosen) / len(pool)))),
+    )
     matrix, own, classes = inputs.features[chosen], inputs.labels[chosen], inputs.classes
     own_groups = None if inputs.groups is None else inputs.groups[chosen]
     given: dict[str, Any] = {"settings": small, "groups": own_groups, "device": device, "memory_limit": memory_limit}
@@ -97,15 +101,6 @@ def score_permuted(
         len(chosen),
         float(np.mean([share_moved(own, labels) for labels in permuted])),
         np.stack(probabilities) if probabilities else None,
-    )
-
-
-def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
-    """Return settings for a pass over a random `share` of the pool: `train_size` is reduced in proportion."""
-    return replace(
-        settings,
-        n_partitions=min(settings.n_partitions, MOST_PARTITIONS),
-        train_size=max(2, round(settings.train_size * share)),
     )
 
 

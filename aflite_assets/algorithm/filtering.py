@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aflite_assets.algorithm.chance import score_permuted
-from aflite_assets.algorithm.drawing import Partitions, draw_iteration
 from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_run, fingerprint
+from aflite_assets.algorithm.partitions import Partitions, draw_iteration
 from aflite_assets.algorithm.records import (
     FilterArrays,
     FilterResult,
@@ -116,7 +116,14 @@ def filter_dataset(
     given = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies, "words": words}
     inputs = check_inputs(features, labels, memory_limit=memory_limit, **given)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities, is_learnt)
-    return _filtered(run, device, on_iteration, resume, scorers)
+    check_filter_sizes(inputs, settings)
+    if keep_probabilities and settings.classifier == "linear_svm":
+        raise InvalidInputError(
+            '`keep_probabilities` is True, but `classifier` is "linear_svm", which gives no probabilities; use '
+            '"logistic" or "both", or leave `keep_probabilities` out'
+        )
+    state = _starting_state(run) if resume is None else _resumed(run, resume)
+    return _result(run, state if state.finished else _finished(run, state, device, on_iteration, scorers))
 
 
 @dataclass(frozen=True)
@@ -161,28 +168,6 @@ class _Run:
         return int(self.inputs.counted[pool].sum()) - self.settings.target_size
 
 
-def _filtered(
-    run: _Run,
-    device: str,
-    on_iteration: Callable[[IterationRecord, FilterState], None] | None,
-    resume: FilterState | None,
-    scorers: "Scorers | None",
-) -> FilterResult:
-    """Run the filter on checked inputs, from the first iteration or from the state `resume`."""
-    check_filter_sizes(run.inputs, run.settings)
-    _check_probabilities(run.settings, run.keep_probabilities)
-    state = _starting_state(run) if resume is None else _resumed(run, resume)
-    return _result(run, state if state.finished else _finished(run, state, device, on_iteration, scorers))
-
-
-def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> None:
-    if keep_probabilities and settings.classifier == "linear_svm":
-        raise InvalidInputError(
-            '`keep_probabilities` is True, but `classifier` is "linear_svm", which gives no probabilities; use '
-            '"logistic" or "both", or leave `keep_probabilities` out'
-        )
-
-
 def _starting_state(run: _Run) -> FilterState:
     rows = len(run.inputs.labels)
     at_target = run.room(np.arange(rows)) == 0
@@ -191,10 +176,6 @@ def _starting_state(run: _Run) -> FilterState:
         removed_in_iteration=np.empty(0, dtype=np.int64),
         predictability=np.full(rows, np.nan, dtype=np.float32),
         held_out_count=np.zeros(rows, dtype=np.int64),
-        label_probability=None,
-        probabilities=None,
-        start=None,
-        iterations=(),
         stop_reason=StopReason.TARGET_SIZE if at_target else None,
         finished=False,
         inputs_hash=run.hash(),

@@ -6,7 +6,7 @@ module `settings.py` makes the checks that need no arrays.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TypeGuard
@@ -74,9 +74,14 @@ def check_inputs(
     group_array = None if groups is None else _whole_numbers("groups", groups, rows)
     copy_array = None if copies is None else _whole_numbers("copies", copies, rows)
     row_words = None if words is None else check_row_words(words, rows)
-    inputs = Inputs(matrix, label_array, np.unique(label_array), group_array, mask, counted_mask, copy_array, row_words)
-    _check_one_row_fits(inputs, memory_limit)
-    return inputs
+    classes = np.unique(label_array)
+    needed = prediction_row_bytes(matrix.shape[1], len(classes))
+    if memory_limit < needed:
+        raise InvalidInputError(
+            f"`memory_limit` is {memory_limit}, but the prediction of one row needs {needed} bytes; raise "
+            "`memory_limit`"
+        )
+    return Inputs(matrix, label_array, classes, group_array, mask, counted_mask, copy_array, row_words)
 
 
 def check_run(*, seed: object, device: object, memory_limit: object) -> None:
@@ -240,15 +245,20 @@ def _whole_numbers(name: str, values: object, rows: int) -> np.ndarray:
     return array.astype(np.int64)
 
 
+def _mask(name: str, values: object, rows: int, *, meaning: str) -> np.ndarray:
+    mask = np.array(values)
+    if mask.shape != (rows,) or mask.dtype != np.bool_:
+        raise InvalidInputError(
+            f"`{name}` has the shape {mask.shape} and the dtype {mask.dtype}, but `features` has {rows} rows; give a "
+            f"bool array with one entry per row, True for rows that {meaning}"
+        )
+    return mask
+
+
 def _check_score_only(score_only: object, rows: int) -> np.ndarray:
     if score_only is None:
         return np.zeros(rows, dtype=bool)
-    mask = np.array(score_only)
-    if mask.shape != (rows,) or mask.dtype != np.bool_:
-        raise InvalidInputError(
-            f"`score_only` has the shape {mask.shape} and the dtype {mask.dtype}, but `features` has {rows} rows; "
-            "give a bool array with one entry per row, True for rows that are scored and never trained on"
-        )
+    mask = _mask("score_only", score_only, rows, meaning="are scored and never trained on")
     if mask.all():
         raise InvalidInputError(
             "`score_only` is True for every row, so there are no rows to train on; give False for at least two rows"
@@ -262,27 +272,13 @@ def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
     """
     if counted is None:
         return ~score_only
-    mask = np.array(counted)
-    if mask.shape != score_only.shape or mask.dtype != np.bool_:
-        raise InvalidInputError(
-            f"`counted` has the shape {mask.shape} and the dtype {mask.dtype}, but `features` has {len(score_only)} "
-            "rows; give a bool array with one entry per row, True for rows that count towards `target_size`"
-        )
+    mask = _mask("counted", counted, len(score_only), meaning="count towards `target_size`")
     if (mask & score_only).any():
         raise InvalidInputError(
             f"`counted` and `score_only` are both True for row {int((mask & score_only).argmax())}, but rows that are "
             "only scored are never counted; set one of the two to False"
         )
     return mask
-
-
-def _check_one_row_fits(inputs: Inputs, memory_limit: int) -> None:
-    needed = prediction_row_bytes(inputs.features.shape[1], len(inputs.classes))
-    if memory_limit < needed:
-        raise InvalidInputError(
-            f"`memory_limit` is {memory_limit}, but the prediction of one row needs {needed} bytes; raise "
-            "`memory_limit`"
-        )
 
 
 def _check_group_removal(inputs: Inputs, settings: FilterSettings) -> None:
@@ -309,23 +305,29 @@ def _check_vocabulary(inputs: Inputs) -> None:
         )
 
 
-def _check_partition(number: int, rows: object, inputs: Inputs) -> np.ndarray:
+def check_row_numbers(name: str, rows: object, n_rows: int) -> np.ndarray:
+    """Check an array of row numbers, and return the numbers as ascending int64."""
     array = np.asarray(rows)
-    where = f"`partitions[{number}]`"
     if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array):
         raise InvalidInputError(
-            f"{where} has the shape {array.shape} and the dtype {array.dtype}, but it must be a 1-d array of training "
-            "row numbers; turn a bool mask into row numbers with `np.flatnonzero`"
+            f"{name} has the shape {array.shape} and the dtype {array.dtype}, but it must be a 1-d array of row "
+            "numbers; turn a bool mask into row numbers with `np.flatnonzero`"
         )
     ordered = np.unique(array).astype(np.int64)
     if len(ordered) < len(array):
-        raise InvalidInputError(f"{where} contains a row twice; give each training row once")
-    outside = ordered[(ordered < 0) | (ordered >= len(inputs.labels))]
+        raise InvalidInputError(f"{name} contains a row twice; give each row once")
+    outside = ordered[(ordered < 0) | (ordered >= n_rows)]
     if len(outside):
         raise InvalidInputError(
-            f"{where} contains row {outside[0]}, but the rows of `features` are numbered from 0 to "
-            f"{len(inputs.labels) - 1}; give row numbers in this range"
+            f"{name} contains row {outside[0]}, but the rows of `features` are numbered from 0 to {n_rows - 1}; give "
+            "row numbers in this range"
         )
+    return ordered
+
+
+def _check_partition(number: int, rows: object, inputs: Inputs) -> np.ndarray:
+    where = f"`partitions[{number}]`"
+    ordered = check_row_numbers(where, rows, len(inputs.labels))
     if inputs.score_only[ordered].any():
         row = ordered[inputs.score_only[ordered]][0]
         raise InvalidInputError(
@@ -335,18 +337,12 @@ def _check_partition(number: int, rows: object, inputs: Inputs) -> np.ndarray:
     held_out = np.setdiff1d(inputs.trainable_rows, ordered, assume_unique=True)
     if not len(held_out):
         raise InvalidInputError(f"{where} contains every row, so no row is held out; leave at least one row out")
-    _check_groups_whole(where, ordered, held_out, inputs.groups)
-    return ordered
-
-
-def _check_groups_whole(where: str, trained: np.ndarray, held_out: np.ndarray, groups: np.ndarray | None) -> None:
-    if groups is None:
-        return
-    split: Sequence[int] = np.intersect1d(groups[trained], groups[held_out]).tolist()
+    split = [] if inputs.groups is None else np.intersect1d(inputs.groups[ordered], inputs.groups[held_out]).tolist()
     if split:
         raise InvalidInputError(
             f"{where} contains only a part of group {split[0]}; include all rows of a group, or no row"
         )
+    return ordered
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

@@ -24,7 +24,7 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_train_size
+from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_row_numbers, check_train_size
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import ClassifierFit, tally_partitions
 from aflite_assets.errors import InvalidInputError
@@ -103,7 +103,7 @@ def optimal_subset(
     settings = FilterSettings(
         target_size=target_size, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization
     )
-    inputs = _checked_inputs(features, labels)
+    inputs = check_inputs(features, labels, groups=None, score_only=None, memory_limit=_MEMORY_LIMIT)
     check_filter_sizes(inputs, settings)
     return _least(_table(inputs, settings, fit, most_fits, most_subsets), settings.target_size)
 
@@ -124,7 +124,7 @@ def bias_table(
     settings = FilterSettings(
         target_size=1, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization
     )
-    inputs = _checked_inputs(features, labels)
+    inputs = check_inputs(features, labels, groups=None, score_only=None, memory_limit=_MEMORY_LIMIT)
     check_train_size(inputs, settings)
     return _table(inputs, settings, fit, most_fits, most_subsets)
 
@@ -143,12 +143,13 @@ def exact_bias(table: BiasTable, rows: Sequence[int] | np.ndarray) -> float:
     Raises:
         InvalidInputError: `rows` is not as described.
     """
-    chosen = _checked_rows(table, np.asarray(rows))
+    chosen = check_row_numbers("`rows`", rows, table.n_rows)
+    if len(chosen) <= table.train_size:
+        raise InvalidInputError(
+            f"`rows` contains {len(chosen)} rows, but `train_size` is {table.train_size}; give more rows than "
+            "`train_size`, so that some rows can be held out"
+        )
     return int(table.correct[_bits(table.n_rows)[chosen].sum()]) / _pairs(len(chosen), table.train_size)
-
-
-def _checked_inputs(features: object, labels: object) -> Inputs:
-    return check_inputs(features, labels, groups=None, score_only=None, memory_limit=_MEMORY_LIMIT)
 
 
 def _table(
@@ -156,7 +157,12 @@ def _table(
 ) -> BiasTable:
     rows, train_size = len(inputs.labels), settings.train_size
     _check_limits(rows, train_size, most_fits=most_fits, most_subsets=most_subsets)
-    fits = _reference_fits(settings) if fit is None else (fit,)
+    if fit is None:
+        from aflite_assets.algorithm.reference import reference_fits  # loads scikit-learn
+
+        fits = reference_fits(settings)
+    else:
+        fits = (fit,)
     bits, everything = _bits(rows), np.arange(rows)
     correct = np.zeros(2**rows, dtype=np.int64)
     for trained in combinations(range(rows), train_size):
@@ -165,12 +171,6 @@ def _table(
         correct[bits[subset].sum() + bits[tally.correct > 0]] += 1
     _add_subsets(correct)
     return BiasTable(rows, train_size, correct)
-
-
-def _reference_fits(settings: FilterSettings) -> tuple[ClassifierFit, ...]:
-    from aflite_assets.algorithm.reference import reference_fits  # loads scikit-learn, which a given `fit` does without
-
-    return reference_fits(settings)
 
 
 def _add_subsets(counts: np.ndarray) -> None:
@@ -214,25 +214,3 @@ def _check_limits(rows: int, train_size: int, *, most_fits: int, most_subsets: i
             f"{rows} rows have {comb(rows, train_size)} training sets of `train_size` {train_size}, but `most_fits` "
             f"is {most_fits}; give fewer rows, lower `train_size`, or raise `most_fits`"
         )
-
-
-def _checked_rows(table: BiasTable, rows: np.ndarray) -> np.ndarray:
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
-        raise InvalidInputError(
-            f"`rows` has the shape {rows.shape} and the dtype {rows.dtype}, but it must be a 1-d array of row "
-            "numbers; turn a bool mask into row numbers with `np.flatnonzero`"
-        )
-    outside = rows[(rows < 0) | (rows >= table.n_rows)]
-    if len(outside):
-        raise InvalidInputError(
-            f"`rows` contains row {outside[0]}, but the rows of `features` are numbered from 0 to {table.n_rows - 1}; "
-            "give row numbers in this range"
-        )
-    if len(np.unique(rows)) < len(rows):
-        raise InvalidInputError(f"`rows` is {rows.tolist()}, which contains a row twice; give each row once")
-    if len(rows) <= table.train_size:
-        raise InvalidInputError(
-            f"`rows` contains {len(rows)} rows, but `train_size` is {table.train_size}; give more rows than "
-            "`train_size`, so that some rows can be held out"
-        )
-    return rows

@@ -3,10 +3,13 @@ predict.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
+from aflite_assets.algorithm.inputs import Inputs
+from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.errors import InvalidInputError
 
 
@@ -29,6 +32,74 @@ def generator(seed: int, purpose: Purpose, iteration: int, partition: int = 0) -
     # The spawn key keeps the numbers apart: SeedSequence pads a plain list with zeros and splits large
     # integers into words, so that different lists can give the same stream.
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(purpose, iteration, partition)))
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Random train / held-out partitions of one iteration, as arrays of ascending int64 row numbers.
+
+    `trainable`: the rows of the pool that may be trained on; `scored_only`: the other rows of the pool. `subsets`: the
+    training rows of each partition. `unpredicted`: for each partition, the `scored_only` rows that its classifiers do
+    not predict.
+    """
+
+    trainable: np.ndarray
+    scored_only: np.ndarray
+    subsets: list[np.ndarray]
+    unpredicted: list[np.ndarray]
+
+
+def draw_iteration(
+    inputs: Inputs,
+    settings: FilterSettings,
+    *,
+    pool: np.ndarray,
+    seed: int,
+    iteration: int = 0,
+    numbers: range | None = None,
+) -> Partitions:
+    """Draw the partitions of an iteration from `pool`, an ascending array of rows. `numbers` is a range of partition
+    numbers; None means all partitions.
+
+    A train row is not predicted by the partitions that train on it. For a partition that trains on a share p of the
+    train rows, each `scored_only` row is left out with probability p. Train rows and `scored_only` rows then have the
+    same distribution of the number of predictions. The rows of a group are predicted or left out together. In a group
+    with train rows, the `scored_only` rows are left out if and only if the train rows are trained on.
+
+    Raises:
+        InvalidInputError: every group is larger than `train_size`.
+    """
+    numbers = range(settings.n_partitions) if numbers is None else numbers
+    scored = inputs.score_only[pool]
+    trainable, scored_only = pool[~scored], pool[scored]
+    subsets = draw_partitions(
+        trainable,
+        None if inputs.groups is None else inputs.groups[trainable],
+        train_size=settings.train_size,
+        n_partitions=len(numbers),
+        seed=seed,
+        iteration=iteration,
+        first=numbers.start,
+    )
+    unpredicted = follows_training(inputs, scored_only, subsets)
+    if len(scored_only):
+        units, free = np.arange(len(scored_only)), np.ones(len(scored_only), dtype=bool)
+        if inputs.groups is not None:
+            units = np.unique(inputs.groups[scored_only], return_inverse=True)[1]
+            free = ~np.isin(inputs.groups[scored_only], inputs.groups[trainable])
+        for place, (number, subset) in enumerate(zip(numbers, subsets, strict=True)):
+            drawn = generator(seed, Purpose.SCORED_PARTITION, iteration, number).random(int(units.max()) + 1)
+            left_out = scored_only[free & (drawn[units] < len(subset) / len(trainable))]
+            unpredicted[place] = np.union1d(unpredicted[place], left_out)
+    return Partitions(trainable, scored_only, subsets, unpredicted)
+
+
+def follows_training(inputs: Inputs, scored_only: np.ndarray, subsets: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return, for each of `subsets`, the `scored_only` rows that share a group with a training row of the subset."""
+    groups = inputs.groups
+    if groups is None:
+        return [scored_only[:0] for _ in subsets]
+    return [scored_only[np.isin(groups[scored_only], groups[subset])] for subset in subsets]
 
 
 def draw_partitions(
@@ -60,56 +131,6 @@ def draw_partitions(
             f"{iteration} has {sizes.min()} rows; raise `train_size`, or give smaller groups"
         )
     return [rows[_draw_groups(sizes, train_size, stream)[codes]] for stream in streams]
-
-
-def draw_unpredicted(
-    scored_only: np.ndarray,
-    scored_groups: np.ndarray | None,
-    *,
-    subsets: Sequence[np.ndarray],
-    rows: np.ndarray,
-    groups: np.ndarray | None,
-    seed: int,
-    iteration: int,
-    first: int = 0,
-) -> list[np.ndarray]:
-    """Return, for each partition, the `scored_only` rows that its classifiers do not predict. Each `scored_only` row is
-    then predicted about as often as a train row.
-
-    `subsets`: the training rows of the partitions, starting with partition `first`. A train row is not predicted by the
-    partitions that train on it. For a partition that trains on a share p of `rows`, each `scored_only` row is therefore
-    left out with probability p. Train rows and `scored_only` rows then have the same distribution of the number of
-    predictions. The rows of a group are predicted or left out together. In a group with train rows, the `scored_only`
-    rows are left out if and only if the train rows are trained on.
-    """
-    if not len(scored_only):
-        return [scored_only for _ in subsets]
-    follows = follows_training(scored_only, scored_groups, subsets=subsets, rows=rows, groups=groups)
-    units = np.arange(len(scored_only)) if scored_groups is None else np.unique(scored_groups, return_inverse=True)[1]
-    free = np.ones(len(scored_only), dtype=bool)
-    if scored_groups is not None and groups is not None:
-        free = ~np.isin(scored_groups, groups)
-    unpredicted = []
-    for number, (subset, trained) in enumerate(zip(subsets, follows, strict=True), start=first):
-        drawn = generator(seed, Purpose.SCORED_PARTITION, iteration, number).random(int(units.max()) + 1)
-        unpredicted.append(np.union1d(trained, scored_only[free & (drawn[units] < len(subset) / len(rows))]))
-    return unpredicted
-
-
-def follows_training(
-    scored_only: np.ndarray,
-    scored_groups: np.ndarray | None,
-    *,
-    subsets: Sequence[np.ndarray],
-    rows: np.ndarray,
-    groups: np.ndarray | None,
-) -> list[np.ndarray]:
-    """Return, for each of `subsets`, the `scored_only` rows that share a group with a training row of the subset.
-    `groups` holds the group of each row in `rows`, which must be ascending.
-    """
-    if scored_groups is None or groups is None:
-        return [scored_only[:0] for _ in subsets]
-    return [scored_only[np.isin(scored_groups, groups[np.searchsorted(rows, subset)])] for subset in subsets]
 
 
 def fill_in_order(sizes: np.ndarray, capacity: int | Sequence[int]) -> np.ndarray:

@@ -165,8 +165,8 @@ class FilterArrays:
     removed_in_iteration: np.ndarray
     predictability: np.ndarray
     held_out_count: np.ndarray
-    label_probability: np.ndarray | None
-    probabilities: np.ndarray | None
+    label_probability: np.ndarray | None = None
+    probabilities: np.ndarray | None = None
     instead_labels: np.ndarray | None = None
     instead_shares: np.ndarray | None = None
     own_words: np.ndarray | None = None
@@ -192,17 +192,6 @@ class FilterResult(FilterArrays):
     seed: int
 
 
-_PLAIN_ARRAYS = ("removed_rows", "removed_in_iteration", "predictability", "held_out_count")
-_OPTIONAL_ARRAYS = (
-    "label_probability",
-    "probabilities",
-    "instead_labels",
-    "instead_shares",
-    "own_words",
-    "vocabulary_share",
-    "last_label_probability",
-    "start",
-)
 _STOP_CODES: dict[StopReason | None, int] = {None: 0} | {reason: place for place, reason in enumerate(StopReason, 1)}
 _RECORD_PREFIX = "iterations."
 _RECORD_TYPES = get_type_hints(IterationRecord)
@@ -221,8 +210,8 @@ class FilterState(FilterArrays):
     iteration. `inputs_hash` is the SHA-256 of the inputs, settings and seed (hexadecimal).
     """
 
-    start: np.ndarray | None
-    iterations: tuple[IterationRecord, ...]
+    start: np.ndarray | None = None
+    iterations: tuple[IterationRecord, ...] = ()
     stop_reason: StopReason | None
     finished: bool
     inputs_hash: str
@@ -265,6 +254,12 @@ class FilterState(FilterArrays):
             finished=bool(_take(arrays, "finished")),
             inputs_hash=np.asarray(_take(arrays, "inputs_hash"), dtype=np.uint8).tobytes().hex(),
         )
+
+
+_PLAIN_ARRAYS, _OPTIONAL_ARRAYS = (
+    [name for name, kind in get_type_hints(FilterState).items() if kind == wanted]
+    for wanted in (np.ndarray, np.ndarray | None)
+)
 
 
 def _take(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aflite_assets.algorithm.inputs import Inputs, check_inputs, check_partitions, check_run, check_train_size
-from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted, follows_training
+from aflite_assets.algorithm.partitions import draw_iteration, follows_training
 from aflite_assets.algorithm.records import Scores
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import ClassifierFit, Tally, tally_partitions
@@ -59,13 +59,14 @@ def score_rows(
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     inputs = check_inputs(features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit)
+    pool = np.arange(len(inputs.labels))
     if partitions is None:
         check_train_size(inputs, settings)
-        subsets = _first_partitions(inputs, settings, seed)
+        drawn = draw_iteration(inputs, settings, pool=pool, seed=seed)
+        subsets, unpredicted = drawn.subsets, drawn.unpredicted
     else:
         subsets = check_partitions(partitions, inputs)
-    unpredicted = _unpredicted(inputs, subsets, seed, drawn=partitions is None)
-    pool = np.arange(len(inputs.labels))
+        unpredicted = follows_training(inputs, np.flatnonzero(inputs.score_only), subsets)
     given: dict[str, Any] = {"pool": pool, "unpredicted": unpredicted, "keep_probabilities": keep_probabilities}
     if fit is not None:
         return _scores(inputs, tally_partitions(inputs, subsets, fits=(fit,), memory_limit=memory_limit, **given))
@@ -98,7 +99,8 @@ def score_permutations(
         pairs = zip(permuted, seeds, strict=True)
         return [score_rows(features, labels, seed=seed, groups=groups, **given) for labels, seed in pairs]
     check_train_size(inputs, settings)
-    subsets, pool = [_first_partitions(inputs, settings, seed) for seed in seeds], np.arange(len(inputs.labels))
+    pool = np.arange(len(inputs.labels))
+    subsets = [draw_iteration(inputs, settings, pool=pool, seed=seed).subsets for seed in seeds]
     with LinearEngine(inputs, seed=seeds[0], pool=pool, **given) as engine:
         tallies = engine.tally_permuted(permuted, subsets, pool=pool)
     return [_scores(inputs, tally) for tally in tallies]
@@ -123,24 +125,3 @@ def mean_score(scores: np.ndarray) -> float:
 def scored_mean(scores: np.ndarray) -> float | None:
     """Return the mean score of the `score_only` rows, or None if no `score_only` row has a score."""
     return None if np.isnan(scores).all() else mean_score(scores)
-
-
-def _first_partitions(inputs: Inputs, settings: FilterSettings, seed: int) -> list[np.ndarray]:
-    rows = inputs.trainable_rows
-    return draw_partitions(
-        rows,
-        None if inputs.groups is None else inputs.groups[rows],
-        train_size=settings.train_size,
-        n_partitions=settings.n_partitions,
-        seed=seed,
-        iteration=0,
-    )
-
-
-def _unpredicted(inputs: Inputs, subsets: Sequence[np.ndarray], seed: int, *, drawn: bool) -> list[np.ndarray]:
-    """Return, for each training set, the `score_only` rows that its classifiers do not predict."""
-    rows, scored = inputs.trainable_rows, np.flatnonzero(inputs.score_only)
-    groups, scored_groups = (None if inputs.groups is None else inputs.groups[those] for those in (rows, scored))
-    if not drawn:
-        return follows_training(scored, scored_groups, subsets=subsets, rows=rows, groups=groups)
-    return draw_unpredicted(scored, scored_groups, subsets=subsets, rows=rows, groups=groups, seed=seed, iteration=0)

@@ -1,10 +1,9 @@
 """Settings of a run, with checks that need no data. The module `inputs.py` checks the settings against the data."""
 
-from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from math import isfinite
 from numbers import Integral, Real
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -25,13 +24,13 @@ _COUNTS = {
     "n_partitions": "give the number of random partitions per iteration (64 is common; the papers give no value)",
 }
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "selection": ("greedy", "gumbel", "gumbel_over_threshold"),
-    "classifier": ("logistic", "linear_svm", "both"),
-    "remove": ("rows", "groups"),
-    "ranking": ("predictability", "label_probability", "vocabulary"),
-    "comparison": ("at_least", "greater"),
-    "ties": ("random", "label_probability"),
-    "balance": ("none", "classes"),
+    "selection": get_args(Selection),
+    "classifier": get_args(Classifier),
+    "remove": get_args(RemovalUnit),
+    "ranking": get_args(Ranking),
+    "comparison": get_args(Comparison),
+    "ties": get_args(Ties),
+    "balance": get_args(Balance),
 }
 
 
@@ -89,7 +88,8 @@ class FilterSettings:
         for name, remedy in _COUNTS.items():
             self._store(name, _count(name, getattr(self, name), remedy=remedy))
         for name, choices in _CHOICES.items():
-            _check_choice(name, getattr(self, name), choices)
+            if (value := getattr(self, name)) not in choices:
+                raise InvalidInputError(f"`{name}` is {value!r}, which is unknown; give one of {', '.join(choices)}")
         for name in ("stop_at_chance", "early_stop"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidInputError(f"`{name}` is {getattr(self, name)!r}; give True or False")
@@ -99,8 +99,18 @@ class FilterSettings:
                 '"vocabulary"; use `selection="greedy"`, or leave `ranking` out'
             )
         self._check_order()
-        self._store("threshold", _threshold(self.threshold))
-        self._store("inverse_regularization", _positive(self.inverse_regularization))
+        if not _is_finite(self.threshold) or not 0.0 <= self.threshold <= 1.0:
+            raise InvalidInputError(
+                f"`threshold` is {self.threshold!r}, but it must be a number from 0 to 1; give the lowest "
+                "predictability that a removed row may have (0.75 is common, and the papers give no value)"
+            )
+        if not _is_finite(self.inverse_regularization) or self.inverse_regularization <= 0.0:
+            raise InvalidInputError(
+                f"`inverse_regularization` is {self.inverse_regularization!r}, but it must be a finite number above 0; "
+                "give scikit-learn's C (its default is 1.0, and larger values mean less regularization)"
+            )
+        for name in ("threshold", "inverse_regularization"):
+            self._store(name, float(getattr(self, name)))
 
     @property
     def uses_label_probability(self) -> bool:
@@ -193,33 +203,5 @@ def _count(name: str, value: object, *, remedy: str) -> int:
     return int(value)
 
 
-def _number(value: object) -> float | None:
-    """Return the value as a finite float, or None if it is not a finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
-        return None
-    return float(value)
-
-
-def _threshold(value: object) -> float:
-    number = _number(value)
-    if number is None or not 0.0 <= number <= 1.0:
-        raise InvalidInputError(
-            f"`threshold` is {value!r}, but it must be a number from 0 to 1; give the lowest predictability that a "
-            "removed row may have (0.75 is common, and the papers give no value)"
-        )
-    return number
-
-
-def _positive(value: object) -> float:
-    number = _number(value)
-    if number is None or number <= 0.0:
-        raise InvalidInputError(
-            f"`inverse_regularization` is {value!r}, but it must be a finite number above 0; give scikit-learn's C "
-            "(its default is 1.0, and larger values mean less regularization)"
-        )
-    return number
-
-
-def _check_choice(name: str, value: object, choices: Collection[str]) -> None:
-    if value not in choices:
-        raise InvalidInputError(f"`{name}` is {value!r}, which is unknown; give one of {', '.join(choices)}")
+def _is_finite(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and isfinite(value)

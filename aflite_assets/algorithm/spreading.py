@@ -7,13 +7,13 @@ process.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 import torch
 
-from aflite_assets.algorithm.drawing import draw_iteration
 from aflite_assets.algorithm.inputs import Inputs
 from aflite_assets.algorithm.linear.engine import (
     EngineTally,
@@ -26,6 +26,7 @@ from aflite_assets.algorithm.linear.engine import (
 )
 from aflite_assets.algorithm.linear.engine.preparation import Preparation, prepare
 from aflite_assets.algorithm.linear.threads import Threads, one_torch_thread
+from aflite_assets.algorithm.partitions import draw_iteration
 from aflite_assets.algorithm.settings import FilterSettings
 
 
@@ -64,28 +65,15 @@ class PartitionScorer:
         """Prepare the scorer with the arguments of the run. `memory_limit` must be the same in all processes, because
         it affects rounding.
         """
-        self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
+        self._draw = partial(draw_iteration, inputs, settings, seed=seed)
+        self._start = partial(LinearEngine, inputs, settings, seed=seed, device="cpu", memory_limit=memory_limit)
         self._engine: LinearEngine | None = None
 
     def score(self, work: IterationWork, numbers: range) -> SetCounts:
         """Fit the classifiers of the partitions `numbers` and count their predictions."""
         if self._engine is None:
-            self._engine = LinearEngine(
-                self._inputs,
-                self._settings,
-                seed=self._seed,
-                device="cpu",
-                memory_limit=self._memory_limit,
-                pool=work.pool,
-            )
-        drawn = draw_iteration(
-            self._inputs,
-            self._settings,
-            pool=work.pool,
-            seed=self._seed,
-            iteration=work.iteration,
-            numbers=numbers,
-        )
+            self._engine = self._start(pool=work.pool)
+        drawn = self._draw(pool=work.pool, iteration=work.iteration, numbers=numbers)
         return self._engine.count(
             drawn.subsets,
             pool=work.pool,

@@ -18,6 +18,7 @@ of the pool:
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -77,6 +78,18 @@ class Vocabulary:
     words_per_row: float
 
 
+class _PoolWords(NamedTuple):
+    """The words of a pool for the compiled functions, as in `RowWords` and `Vocabulary`. `seen` stores, for each word,
+    the last unit that contained the word, or -1.
+    """
+
+    offsets: np.ndarray
+    numbers: np.ndarray
+    members: np.ndarray
+    starts: np.ndarray
+    seen: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class LowestUnits:
     """Removed `units` in the order of removal, and `own_words`, the number of own words of each unit of the pool.
@@ -122,7 +135,7 @@ def check_row_words(words: object, rows: int) -> RowWords:
             f"{_MOST_WORDS - 1}; number the words from 0"
         )
     checked = RowWords(offsets, np.ascontiguousarray(numbers, dtype=np.int32))
-    repeated = int(_row_with_a_word_twice(checked.offsets, checked.numbers, _unseen(checked)))
+    repeated = int(_row_with_a_word_twice(checked.offsets, checked.numbers, np.full(checked.n_numbers, -1, np.int32)))
     if repeated >= 0:
         raise InvalidInputError(f"`words` lists a word of row {repeated} twice; list each word of a row once")
     return checked
@@ -138,9 +151,9 @@ def count_vocabulary(words: RowWords, rows: np.ndarray, units: np.ndarray, n_uni
     starts = np.concatenate([[0], np.cumsum(np.bincount(units, minlength=n_units))])
     rows_with, holder = np.zeros(words.n_numbers, np.int32), np.zeros(words.n_numbers, np.int32)
     lengths, own_words, parts = (np.zeros(n_units, np.int64) for _ in range(3))
-    pool = (words.offsets, words.numbers, members, starts)
-    _count(*pool, _unseen(words), rows_with, holder, own_words)
-    _share(*pool, _unseen(words), np.rint(_PARTS / np.maximum(rows_with, 1)).astype(np.int64), lengths, parts)
+    _count(_pool_words(words, members, starts), rows_with, holder, own_words)
+    word_parts = np.rint(_PARTS / np.maximum(rows_with, 1)).astype(np.int64)
+    _share(_pool_words(words, members, starts), word_parts, lengths, parts)
     occurrences = (words.offsets[rows + 1] - words.offsets[rows]).sum()
     return Vocabulary(
         words,
@@ -187,14 +200,9 @@ def remove_lowest(
     own_words = vocabulary.own_words.copy()
     ranked = candidates[np.argsort(vocabulary.shares[candidates])]
     _order_ties(vocabulary.shares[ranked], ties[ranked], ranked)
-    words = vocabulary.words
     removed = np.empty(len(ranked), np.int64)
     taken, bound = _remove(
-        words.offsets,
-        words.numbers,
-        vocabulary.members,
-        vocabulary.starts,
-        _unseen(words),
+        _pool_words(vocabulary.words, vocabulary.members, vocabulary.starts),
         vocabulary.rows_with.copy(),
         vocabulary.holder.copy(),
         own_words,
@@ -209,11 +217,9 @@ def remove_lowest(
     return LowestUnits(removed[:taken], own_words, bool(bound))
 
 
-def _unseen(words: RowWords) -> np.ndarray:
-    """Return an array that stores, for each word, the last unit that contained the word. At the start, no unit is
-    stored for any word.
-    """
-    return np.full(words.n_numbers, -1, dtype=np.int32)
+def _pool_words(words: RowWords, members: np.ndarray, starts: np.ndarray) -> _PoolWords:
+    unseen = np.full(words.n_numbers, -1, dtype=np.int32)
+    return _PoolWords(words.offsets, words.numbers, members, starts, unseen)
 
 
 @njit(nogil=True, cache=True)
@@ -229,24 +235,20 @@ def _row_with_a_word_twice(offsets: np.ndarray, numbers: np.ndarray, seen: np.nd
 
 @njit(nogil=True, cache=True)
 def _count(
-    offsets: np.ndarray,
-    numbers: np.ndarray,
-    members: np.ndarray,
-    starts: np.ndarray,
-    seen: np.ndarray,
+    pool: _PoolWords,
     rows_with: np.ndarray,
     holder: np.ndarray,
     own_words: np.ndarray,
 ) -> None:
-    single = len(starts) - 1 == len(members)  # then no word can come twice
-    for unit in range(len(starts) - 1):
-        for place in range(starts[unit], starts[unit + 1]):
-            row = members[place]
-            for at in range(offsets[row], offsets[row + 1]):
-                word = numbers[at]
-                if single or seen[word] != unit:
+    single = len(pool.starts) - 1 == len(pool.members)  # then no word can come twice
+    for unit in range(len(pool.starts) - 1):
+        for place in range(pool.starts[unit], pool.starts[unit + 1]):
+            row = pool.members[place]
+            for at in range(pool.offsets[row], pool.offsets[row + 1]):
+                word = pool.numbers[at]
+                if single or pool.seen[word] != unit:
                     if not single:
-                        seen[word] = unit
+                        pool.seen[word] = unit
                     rows_with[word] += 1
                     holder[word] ^= unit
     for word in range(len(rows_with)):
@@ -256,25 +258,21 @@ def _count(
 
 @njit(nogil=True, cache=True)
 def _share(
-    offsets: np.ndarray,
-    numbers: np.ndarray,
-    members: np.ndarray,
-    starts: np.ndarray,
-    seen: np.ndarray,
+    pool: _PoolWords,
     word_parts: np.ndarray,
     lengths: np.ndarray,
     parts: np.ndarray,
 ) -> None:
-    single = len(starts) - 1 == len(members)
-    for unit in range(len(starts) - 1):
+    single = len(pool.starts) - 1 == len(pool.members)
+    for unit in range(len(pool.starts) - 1):
         length, total = 0, 0
-        for place in range(starts[unit], starts[unit + 1]):
-            row = members[place]
-            for at in range(offsets[row], offsets[row + 1]):
-                word = numbers[at]
-                if single or seen[word] != unit:
+        for place in range(pool.starts[unit], pool.starts[unit + 1]):
+            row = pool.members[place]
+            for at in range(pool.offsets[row], pool.offsets[row + 1]):
+                word = pool.numbers[at]
+                if single or pool.seen[word] != unit:
                     if not single:
-                        seen[word] = unit
+                        pool.seen[word] = unit
                     length += 1
                     total = min(total + word_parts[word], _MOST_PARTS)
         lengths[unit] = length
@@ -308,11 +306,7 @@ def _order_ties(shares: np.ndarray, ties: np.ndarray, ranked: np.ndarray) -> Non
 
 @njit(nogil=True, cache=True)
 def _remove(
-    offsets: np.ndarray,
-    numbers: np.ndarray,
-    members: np.ndarray,
-    starts: np.ndarray,
-    seen: np.ndarray,
+    pool: _PoolWords,
     rows_with: np.ndarray,
     holder: np.ndarray,
     own_words: np.ndarray,
@@ -351,18 +345,14 @@ def _remove(
             taken += 1
             allowed -= sizes[unit]
             room -= counted[unit]
-            _take_out(unit, offsets, numbers, members, starts, seen, rows_with, holder, own_words)
+            _take_out(unit, pool, rows_with, holder, own_words)
     return taken, bound or room == 0
 
 
 @njit(nogil=True, cache=True)
 def _take_out(
     unit: int,
-    offsets: np.ndarray,
-    numbers: np.ndarray,
-    members: np.ndarray,
-    starts: np.ndarray,
-    seen: np.ndarray,
+    pool: _PoolWords,
     rows_with: np.ndarray,
     holder: np.ndarray,
     own_words: np.ndarray,
@@ -370,14 +360,14 @@ def _take_out(
     """Subtract the words of a unit from the counts. If only one other unit still contains a word, the word becomes that
     unit's own word.
     """
-    single = len(starts) - 1 == len(members)
-    for place in range(starts[unit], starts[unit + 1]):
-        row = members[place]
-        for at in range(offsets[row], offsets[row + 1]):
-            word = numbers[at]
-            if single or seen[word] != unit:
+    single = len(pool.starts) - 1 == len(pool.members)
+    for place in range(pool.starts[unit], pool.starts[unit + 1]):
+        row = pool.members[place]
+        for at in range(pool.offsets[row], pool.offsets[row + 1]):
+            word = pool.numbers[at]
+            if single or pool.seen[word] != unit:
                 if not single:
-                    seen[word] = unit
+                    pool.seen[word] = unit
                 rows_with[word] -= 1
                 holder[word] ^= unit
                 if rows_with[word] == 1:

@@ -10,6 +10,12 @@ from typing import Any
 
 import numpy as np
 
+FEWEST_ROWS = 20
+"""Smallest number of rows with a tested value, because the test requires sums of many rows."""
+
+MOST_VALUES = 50
+"""Largest number of tested values per property; the most frequent values are tested."""
+
 
 @dataclass(frozen=True, eq=False)
 class Enrichment:
@@ -54,8 +60,8 @@ def enrichment(
     outcome = removed.astype(np.float64)
     z, _ = score_test(present, outcome, labels, groups, signs)
     _, strata = np.unique(labels, return_inverse=True)
-    rows, gone = _by_stratum(present, np.ones(len(strata)), strata), _by_stratum(present, outcome, strata)
     sizes, left = np.bincount(strata)[:, None], np.bincount(strata, outcome)[:, None]
+    rows, gone = (sum_by_stratum(present, values, strata, len(sizes)) for values in (np.ones(len(strata)), outcome))
     signs = np.ones_like(rows) if signs is None else signs
     expected = rows * left / sizes
     variance = rows * (sizes - rows) * left * (sizes - left) / (sizes**2 * np.maximum(sizes - 1, 1))
@@ -71,16 +77,17 @@ def enrichment(
 def class_signs(present: Any, labels: np.ndarray) -> np.ndarray:
     """Return an array (classes, cues): 1 if the cue is more frequent in the class than in all rows, otherwise -1."""
     _, strata = np.unique(labels, return_inverse=True)
-    rows = _by_stratum(present, np.ones(len(strata)), strata)
-    shares = rows / np.bincount(strata)[:, None]
+    sizes = np.bincount(strata)
+    rows = sum_by_stratum(present, np.ones(len(strata)), strata, len(sizes))
+    shares = rows / sizes[:, None]
     return np.where(shares > rows.sum(axis=0) / len(labels), 1.0, -1.0)
 
 
-def _by_stratum(present: Any, values: np.ndarray, strata: np.ndarray) -> np.ndarray:
+def sum_by_stratum(present: Any, values: np.ndarray, strata: np.ndarray, count: int) -> np.ndarray:
     """Return an array (strata, cues): the sum of `values` over the rows of the stratum that have the cue."""
     from scipy.sparse import csr_array
 
-    inside = csr_array((values, (strata, np.arange(len(strata)))), shape=(int(strata.max()) + 1, len(strata)))
+    inside = csr_array((values, (strata, np.arange(len(strata)))), shape=(count, len(strata)))
     return np.asarray((inside @ csr_array(present)).toarray())
 
 

@@ -172,20 +172,6 @@ def test_a_shortcut_is_filtered_until_chance_is_reached() -> None:
     assert stopped.iterations[0].chance_bias is None  # so far over the largest class's share that nothing is asked
 
 
-def test_resumed_runs_stop_at_chance_where_uninterrupted_ones_do() -> None:
-    features, labels = noise(share=0.6)
-    stopping = FilterSettings(target_size=200, train_size=100, slice_size=50, n_partitions=8, stop_at_chance=True)
-    states = []
-    result = filter_dataset(
-        features, labels, settings=stopping, seed=0, on_iteration=lambda _, state: states.append(state)
-    )
-    resumed = filter_dataset(
-        features, labels, settings=stopping, seed=0, resume=type(states[0]).from_arrays(states[0].to_arrays())
-    )
-    assert resumed.iterations == result.iterations
-    assert resumed.stop_reason is StopReason.CHANCE
-
-
 def test_what_is_not_learnt_is_kept_whole_and_asked_once() -> None:
     features, labels = noise()
     settings = FilterSettings(target_size=200, train_size=100, slice_size=50, n_partitions=8, threshold=0.0)

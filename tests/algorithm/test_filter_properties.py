@@ -200,7 +200,7 @@ def test_groups_are_on_one_side_of_every_partition_and_go_whole(case: Case) -> N
         return subsets
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aflite_assets.algorithm.drawing.draw_partitions", noted)
+        patch.setattr("aflite_assets.algorithm.partitions.draw_partitions", noted)
         result = case.run()
     assert len(draws) == len(result.iterations)
     for rows, subsets in draws:

@@ -3,22 +3,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aflite_assets.algorithm import FilterResult, FilterSettings, InvalidInputError, StopReason, filter_dataset
+from aflite_assets.algorithm import InvalidInputError, StopReason, filter_dataset
 from aflite_assets.algorithm.partitions import draw_partitions
-
-
-def settings(**changes: Any) -> FilterSettings:
-    return FilterSettings(**({"target_size": 70, "train_size": 40, "slice_size": 20, "n_partitions": 6} | changes))
-
-
-def run(problem: Any, *, seed: int = 0, changes: dict[str, Any] | None = None, **given: Any) -> FilterResult:
-    return filter_dataset(problem.features, problem.labels, settings=settings(**(changes or {})), seed=seed, **given)
-
-
-def assert_partition(result: FilterResult, rows: int) -> None:
-    assert sorted([*result.kept_rows.tolist(), *result.removed_rows.tolist()]) == list(range(rows))
-    assert result.kept_rows.tolist() == sorted(result.kept_rows.tolist())
-    assert len(result.removed_rows) == len(result.removed_in_iteration)
+from tests.algorithm.test_filtering import assert_partition, run, settings
 
 
 def test_score_only_rows_go_when_they_pass_the_cutoff(blobs: Any) -> None:

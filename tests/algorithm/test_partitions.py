@@ -1,12 +1,21 @@
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.algorithm import InvalidInputError
-from aflite_assets.algorithm.partitions import Purpose, draw_partitions, draw_unpredicted, fill_in_order, generator
+from aflite_assets.algorithm import FilterSettings, InvalidInputError
+from aflite_assets.algorithm.inputs import Inputs
+from aflite_assets.algorithm.partitions import (
+    Partitions,
+    Purpose,
+    draw_iteration,
+    draw_partitions,
+    fill_in_order,
+    generator,
+)
 
 ROWS = np.arange(100, 150)
 
@@ -76,26 +85,29 @@ def test_filling_takes_each_item_that_still_fits(sizes: list[int], capacity: int
     assert fill_in_order(np.array(sizes, dtype=np.int64), capacity).tolist() == expected
 
 
+def drawn(train: int, groups: np.ndarray | None, rows: int, **sizes: Any) -> Partitions:
+    """Partitions of `rows` rows, of which those after the first `train` are only scored."""
+    numbers = np.arange(rows)
+    inputs = Inputs(np.zeros((rows, 1)), numbers % 2, np.arange(2), groups, numbers >= train, numbers < train)
+    return draw_iteration(inputs, FilterSettings(target_size=1, slice_size=1, **sizes), pool=numbers, seed=0)
+
+
 def test_rows_only_scored_are_left_out_as_often_as_rows_are_trained_on() -> None:
-    rows, scored = np.arange(0, 300), np.arange(300, 500)
-    subsets = draw_partitions(rows, None, train_size=75, n_partitions=200, seed=0, iteration=0)
-    left_out = draw_unpredicted(scored, None, subsets=subsets, rows=rows, groups=None, seed=0, iteration=0)
-    assert all(np.isin(part, scored).all() for part in left_out)
+    left_out = drawn(300, None, 500, train_size=75, n_partitions=200).unpredicted
+    assert all((part >= 300).all() for part in left_out)
     share = np.bincount(np.concatenate(left_out) - 300, minlength=200) / 200
     assert share.mean() == pytest.approx(75 / 300, abs=0.011)  # five standard deviations of 0.0022
     assert share.std() == pytest.approx((0.25 * 0.75 / 200) ** 0.5, rel=0.25)
 
 
 def test_rows_only_scored_follow_the_training_rows_of_their_group() -> None:
-    rows, groups = np.arange(12), np.arange(12) // 3
-    scored, scored_groups = np.array([12, 13, 14, 15]), np.array([0, 2, 9, 9])
-    subsets = draw_partitions(rows, groups, train_size=6, n_partitions=50, seed=0, iteration=0)
-    left_out = draw_unpredicted(scored, scored_groups, subsets=subsets, rows=rows, groups=groups, seed=0, iteration=0)
-    for subset, unpredicted in zip(subsets, left_out, strict=True):
+    groups = np.append(np.arange(12) // 3, [0, 2, 9, 9])
+    pool = drawn(12, groups, 16, train_size=6, n_partitions=50)
+    for subset, unpredicted in zip(pool.subsets, pool.unpredicted, strict=True):
         for row, group in ((12, 0), (13, 2)):
             assert (row in unpredicted) == (group in groups[subset])
         assert (14 in unpredicted) == (15 in unpredicted)  # a group without training rows shares one draw
-    assert 10 < sum(14 in unpredicted for unpredicted in left_out) < 40
+    assert 10 < sum(14 in unpredicted for unpredicted in pool.unpredicted) < 40
 
 
 def test_every_purpose_iteration_and_partition_has_its_own_stream() -> None:

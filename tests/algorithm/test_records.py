@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from aflite_assets.algorithm import (
     IterationRecord,
     filter_dataset,
 )
+from tests.algorithm.test_filter_properties import assert_identical
 
 SETTINGS = {"target_size": 50, "train_size": 30, "slice_size": 20, "n_partitions": 4}
 
@@ -19,55 +19,6 @@ SETTINGS = {"target_size": 50, "train_size": 30, "slice_size": 20, "n_partitions
 def run(problem: Any, changes: dict[str, Any], **given: Any) -> FilterResult:
     settings = FilterSettings(**(SETTINGS | changes))
     return filter_dataset(problem.features, problem.labels, settings=settings, **({"seed": 6} | given))
-
-
-def through_a_file(state: FilterState, path: Path) -> FilterState:
-    np.savez(path, **state.to_arrays())  # type: ignore[arg-type]
-    with np.load(path, allow_pickle=False) as arrays:
-        return FilterState.from_arrays(arrays)
-
-
-def assert_identical(first: Any, second: Any) -> None:
-    """Every field alike: arrays bit for bit with their types, all else by equality (records leave seconds out)."""
-    assert vars(first).keys() == vars(second).keys()
-    for name, value in vars(first).items():
-        mate = getattr(second, name)
-        if isinstance(value, np.ndarray):
-            assert value.dtype == mate.dtype, name
-            assert value.tobytes() == mate.tobytes(), name
-        else:
-            assert value == mate, name
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"selection": "gumbel"},
-        {"classifier": "linear_svm"},
-        {"classifier": "both", "remove": "groups"},
-        {"threshold": 0.99},
-    ],
-)
-def test_resuming_after_any_iteration_changes_no_bit(blobs: Any, changes: dict[str, Any], tmp_path: Path) -> None:
-    given = {
-        "groups": np.arange(120) // 2,
-        "score_only": np.arange(120) >= 100,
-        "keep_probabilities": changes.get("classifier") != "linear_svm",
-    }
-    states: list[FilterState] = []
-    whole = run(blobs, changes, on_iteration=lambda record, state: states.append(state), **given)
-    assert len(states) == len(whole.iterations) >= 3
-    for number, state in enumerate(states):
-        later: list[IterationRecord] = []
-        saved = through_a_file(state, tmp_path / f"{number}.npz")
-        assert_identical(saved, state)
-        resumed = run(blobs, changes, resume=saved, on_iteration=lambda record, _, to=later: to.append(record), **given)
-        assert_identical(resumed, whole)
-        assert [record.iteration for record in later] == list(range(number + 1, len(states)))
-        assert [record.seconds for record in resumed.iterations[: number + 1]] == [
-            record.seconds for record in whole.iterations[: number + 1]
-        ]
 
 
 class StoppedError(Exception):

@@ -130,12 +130,6 @@ def test_small_pools(sets: Sets, own: list[int], shares: list[float], order: lis
     assert vocabulary.own_words.tolist() == own  # counted once, used for more than one slice
 
 
-def test_a_pool_without_any_word_goes_in_the_drawn_order() -> None:
-    vocabulary = counted([frozenset()] * 4)
-    assert (vocabulary.distinct_words, vocabulary.words_per_row) == (0, 0.0)
-    assert lowest(vocabulary, allowed=3, ties=np.array([2, 0, 3, 1])).units.tolist() == [1, 3, 0]
-
-
 def test_the_share_does_not_depend_on_how_words_are_numbered() -> None:
     rng = np.random.default_rng(4)
     sets = [frozenset(rng.integers(0, 300, 12).tolist()) for _ in range(ROWS)]
@@ -180,13 +174,6 @@ def test_a_groups_words_count_as_one_rows() -> None:
     assert vocabulary.shares.tolist() == [1.0, 2.0, 1.0]
     assert (vocabulary.distinct_words, vocabulary.words_per_row) == (4, 7 / 4)
     assert lowest(vocabulary, allowed=3).own_words.tolist() == [0, 3, 1]
-
-
-@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
-def test_at_least_as_many_words_stay_as_in_random_sets(share: float) -> None:
-    rng = np.random.default_rng(6)
-    sets = [frozenset((5_000 * rng.random(10) ** 6).astype(int).tolist()) for _ in range(2_000)]
-    assert_more_words_stay(row_words(sets), 2_000, share)
 
 
 def assert_more_words_stay(words: RowWords, rows: int, share: float) -> None:

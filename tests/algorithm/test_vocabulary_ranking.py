@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from aflite_assets.algorithm import (
     FilterResult,
@@ -144,12 +143,6 @@ def test_what_is_recorded_of_words(planted: Planted) -> None:
     assert not [warning for warning in result.warnings if "drawn at random" in warning]
 
 
-def test_by_predictability_nothing_is_recorded_of_words(planted: Planted) -> None:
-    result = run(planted, changes={"ranking": "predictability"})
-    assert (result.own_words, result.vocabulary_share) == (None, None)
-    assert {(record.distinct_words, record.words_per_row) for record in result.iterations} == {(None, None)}
-
-
 def test_of_twins_one_stays_until_the_rest_is_gone(planted: Planted) -> None:
     sets = [[row % 5, 5 + row % 7] for row in range(ROWS)]
     for row in (10, 11):
@@ -199,22 +192,6 @@ def test_rows_in_another_order_leave_the_same_ones(planted: Planted) -> None:
     others = np.setdiff1d(np.arange(EASY), planted.own)
     result = run(shuffled, changes={"target_size": ROWS - len(others)})
     assert np.sort(order[result.removed_rows]).tolist() == others.tolist()
-
-
-def test_more_threads_leave_the_same_rows(planted: Planted) -> None:
-    before = torch.get_num_threads()
-    try:
-        results = []
-        for threads in (1, 3):
-            torch.set_num_threads(threads)
-            results.append(run(planted, changes={"target_size": 140}))
-    finally:
-        torch.set_num_threads(before)
-    one, three = results
-    assert one.removed_rows.tolist() == three.removed_rows.tolist()
-    assert one.own_words is not None
-    assert three.own_words is not None
-    assert one.own_words.tolist() == three.own_words.tolist()
 
 
 def test_groups_leave_whole_by_the_words_of_all_their_rows(planted: Planted) -> None:

@@ -85,16 +85,9 @@ def residuals(scores: torch.Tensor, codes: torch.Tensor, seen: torch.Tensor, los
         sides = _sides(scores, codes)
         slopes = -2 * sides * (1 - sides * scores).clamp(min=0)
         return slopes if scores.shape[-1] == 1 else torch.where(seen[..., None, :], slopes, 0)
-    shares = probabilities(scores, seen, loss)
+    shares = softmax(scores.masked_fill(~seen[..., None, :], -torch.inf))
     own = codes[..., None]
     return shares.scatter_add(-1, own, shares.new_full((), -1.0).expand(own.shape))
-
-
-def probabilities(scores: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.Tensor:
-    """Return the probability of every output's class. For SIGMOID, return the probabilities of both classes."""
-    if loss == SIGMOID:
-        return torch.sigmoid(torch.cat([-scores, scores], dim=-1))
-    return softmax(scores.masked_fill(~seen[..., None, :], -torch.inf))
 
 
 def softmax(scores: torch.Tensor) -> torch.Tensor:
@@ -118,10 +111,6 @@ class Curvature:
     diagonal: torch.Tensor
     coupling: torch.Tensor | None
     mixing: torch.Tensor
-
-    def mixed(self, mixing: torch.Tensor) -> "Curvature":
-        """Return the curvature with respect to new linear combinations of the outputs, the columns of `mixing`."""
-        return Curvature(self.diagonal, self.coupling, mixing)
 
     @property
     def own(self) -> torch.Tensor:

@@ -3,42 +3,23 @@
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.record_tables import table_of
-
-_BY_CLASS = pa.schema(
-    {
-        "label": pa.int64(),
-        "label_name": pa.string(),
-        "rows": pa.int64(),
-        "mean_accuracy": pa.float64(),
-        "unanimous_share": pa.float64(),
-    }
-)
 
 
 @dataclass(frozen=True)
 class AnnotatorAgreement:
     """Agreement of single annotators with the rows' labels.
 
-    `rows`: number of rows with at least one annotator's label. `annotator_labels`: number of all annotators' labels.
-    `mean_accuracy`: the share of a row's annotators who gave the row's label, averaged over rows, in [0, 1].
-
-    `unanimous_share`: the share of rows whose annotators all gave the same label, among rows with at least two
-    annotators; None if there are no such rows.
-
-    `by_class`: a table of the same statistics per class. The columns of `by_class` are `label`, `label_name`, `rows`,
-    `mean_accuracy` (null without rows) and `unanimous_share` (null if no row has two annotators).
+    `rows`: number of rows with at least one annotator's label. `mean_accuracy`: the share of a row's annotators who
+    gave the row's label, averaged over rows, in [0, 1]. `unanimous_share`: the share of rows whose annotators all gave
+    the same label, among rows with at least two annotators; None if there are no such rows.
     """
 
     rows: int
-    annotator_labels: int
     mean_accuracy: float
     unanimous_share: float | None
-    by_class: pa.Table
 
 
 def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
@@ -62,27 +43,8 @@ def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
     labels, counts = examples.labels[annotated], counts[annotated]
     accuracy = np.add.reduceat(given == np.repeat(labels, counts), starts, dtype=np.int64) / counts
     unanimous = np.maximum.reduceat(given, starts) == np.minimum.reduceat(given, starts)
-    records = [
-        (
-            label,
-            name,
-            int((labels == label).sum()),
-            _mean(accuracy[labels == label]),
-            _mean(unanimous[(labels == label) & (counts > 1)]),
-        )
-        for label, name in enumerate(examples.label_names)
-    ]
-    return AnnotatorAgreement(
-        rows=len(annotated),
-        annotator_labels=len(given),
-        mean_accuracy=float(accuracy.mean()),
-        unanimous_share=_mean(unanimous[counts > 1]),
-        by_class=table_of(records, _BY_CLASS),
-    )
-
-
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
+    several = unanimous[counts > 1]
+    return AnnotatorAgreement(len(annotated), float(accuracy.mean()), float(several.mean()) if len(several) else None)
 
 
 def majority_against_label(examples: Examples) -> np.ndarray:

@@ -15,7 +15,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks.feature_columns import FeatureColumns, all_finite, feature_columns
-from aflite_assets.diagnostics.data_checks.label_copies import LabelCopies, label_copies
+from aflite_assets.diagnostics.data_checks.label_copies import label_copies
 from aflite_assets.diagnostics.data_checks.repeats import TrainRepeats, input_codes, repeats_in_train
 from aflite_assets.wording import counted, quoted, quoted_list
 
@@ -115,8 +115,8 @@ class CheckContext:
         return repeats_in_train(self.examples, self.codes)
 
     @cached_property
-    def label_copies(self) -> LabelCopies:
-        """Feature columns or texts that are copies of the label; all features must be finite."""
+    def label_copies(self) -> dict[int | str, int]:
+        """The result of `label_copies` for all rows; all features must be finite."""
         return label_copies(self.examples, self.in_train)
 
     @cached_property
@@ -134,8 +134,11 @@ class CheckContext:
 
 
 def outcome(passed: bool, numbers: Numbers, what_to_do: str = "", found: str = "") -> CheckOutcome:
-    """Return the outcome of a check, without the name of the check, which `all_checks` adds."""
-    return CheckOutcome("data", "", "", passed, found, what_to_do, numbers=numbers)
+    """Return the outcome of a check, without the name of the check, which `all_checks` adds.
+
+    The advice `what_to_do` is left out if the check passed.
+    """
+    return CheckOutcome("data", "", "", passed, found, "" if passed else what_to_do, numbers=numbers)
 
 
 def not_applicable(reason: str) -> CheckOutcome:

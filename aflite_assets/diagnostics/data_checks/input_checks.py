@@ -1,6 +1,7 @@
 """Checks of feature columns or of texts. A check passes if the dataset has inputs of another kind."""
 
 import numpy as np
+import pyarrow.compute as pc
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.swapped import seem_swapped
@@ -12,9 +13,15 @@ from aflite_assets.diagnostics.data_checks.context import (
     quoted_text,
     share_text,
 )
-from aflite_assets.diagnostics.data_checks.odd_cells import OddCells, huge_cells, nul_cells
 from aflite_assets.diagnostics.data_checks.partial_input import FOLDS, TextOnlyAccuracy, text_only_accuracy
-from aflite_assets.diagnostics.data_checks.texts import SharedText, empty_texts, shared_texts
+from aflite_assets.diagnostics.data_checks.texts import (
+    HUGE_BYTES,
+    OddCells,
+    SharedText,
+    empty_texts,
+    odd_cells,
+    shared_texts,
+)
 from aflite_assets.diagnostics.record_tables import text_codes
 from aflite_assets.wording import counted
 
@@ -38,10 +45,13 @@ def features_finite(data: CheckContext) -> CheckOutcome:
     if data.examples.modality != "features":
         return not_applicable("features only")
     width = data.examples.features.shape[1]
-    advice = "" if data.features_finite else "replace or drop NaN and infinite values in the source"
-    found = f"{counted(len(data.examples))} x {counted(width, 'column')}"
-    found += "" if data.features_finite else ", with values that are NaN or infinite"
-    return outcome(data.features_finite, {"rows": len(data.examples), "columns": width}, advice, found)
+    return outcome(
+        data.features_finite,
+        {"rows": len(data.examples), "columns": width},
+        "replace or drop NaN and infinite values in the source",
+        f"{counted(len(data.examples))} x {counted(width, 'column')}"
+        + ("" if data.features_finite else ", with values that are NaN or infinite"),
+    )
 
 
 def no_label_copies(data: CheckContext) -> CheckOutcome:
@@ -53,16 +63,16 @@ def no_label_copies(data: CheckContext) -> CheckOutcome:
     if data.examples.modality == "features" and not data.features_finite:
         return not_applicable("finite features only")
     copies, source = data.label_copies, data.source
-    named = {column: _copy_name(data, column) for column in copies.agreeing}
+    train_rows, other_rows = int(data.in_train.sum()), int((~data.in_train).sum())
+    named = {column: _copy_name(data, column) for column in copies}
     refused = {column: name for column, name in named.items() if column not in source.allowed_label_copies}
-    numbers = {"train_rows": copies.train_rows, "copies": len(named), "allowed": len(named) - len(refused)}
+    numbers = {"train_rows": train_rows, "copies": len(named), "allowed": len(named) - len(refused)}
     if not refused:
         found = f"{listed(named.values())}, allowed by `columns.allow_label_copies`" if named else "no copy was found"
         return outcome(True, numbers, found=found)
-    others = f" and in {{agreeing:,}} of {counted(copies.other_rows, 'other row')}" if copies.other_rows else ""
     told = [
-        f"{_column_text(data, column)} in all {counted(copies.train_rows, 'train row')}"
-        + others.format(agreeing=copies.agreeing[column])
+        f"{_column_text(data, column)} in all {counted(train_rows, 'train row')}"
+        + (f" and in {copies[column]:,} of {counted(other_rows, 'other row')}" if other_rows else "")
         for column in list(refused)[:_SHOWN_SETS]
     ]
     more = f"; and {counted(len(refused) - len(told), 'more column')}" if len(refused) > len(told) else ""
@@ -133,7 +143,7 @@ def features_on_one_scale(data: CheckContext) -> CheckOutcome:
     varying = np.flatnonzero(deviations > 0)
     if not len(varying):
         return not_applicable("all columns are constant")
-    smallest, largest = (int(varying[place]) for place in _ends(deviations[varying]))
+    smallest, largest = (int(varying[end(deviations[varying])]) for end in (np.argmin, np.argmax))
     ratio = float(deviations[largest] / deviations[smallest])
     numbers = {
         "ratio": ratio,
@@ -143,23 +153,14 @@ def features_on_one_scale(data: CheckContext) -> CheckOutcome:
         "largest_deviation": float(deviations[largest]),
         "largest_column": largest,
     }
-    found = (
-        f"standard deviations from {deviations[smallest]:.3g} ({data.source.columns_text([smallest])}) to "
-        f"{deviations[largest]:.3g} ({data.source.columns_text([largest])})"
-    )
-    if ratio <= LARGEST_SCALE_RATIO:
-        return outcome(True, numbers, found=found)
     return outcome(
-        False,
+        ratio <= LARGEST_SCALE_RATIO,
         numbers,
         "set `standardise: true`, because logistic regression does not rescale features: its penalty suppresses small "
         "columns, and large columns slow it down",
-        found,
+        f"standard deviations from {deviations[smallest]:.3g} ({data.source.columns_text([smallest])}) to "
+        f"{deviations[largest]:.3g} ({data.source.columns_text([largest])})",
     )
-
-
-def _ends(values: np.ndarray) -> tuple[int, int]:
-    return int(values.argmin()), int(values.argmax())
 
 
 def _no_feature_columns(data: CheckContext) -> str | None:
@@ -199,7 +200,8 @@ def no_empty_texts(data: CheckContext) -> CheckOutcome:
 
 def no_nul_or_huge_cells(data: CheckContext) -> CheckOutcome:
     """No text contains a NUL byte or is 2 MB or longer."""
-    nul, huge = nul_cells(data.examples), huge_cells(data.examples)
+    nul = odd_cells(data.examples, lambda texts: pc.match_substring(texts, "\0"))
+    huge = odd_cells(data.examples, lambda texts: pc.greater_equal(pc.binary_length(texts), HUGE_BYTES))
     numbers: dict[str, int | float | str] = {
         "nul": sum(cells.rows for cells in nul),
         "huge": sum(cells.rows for cells in huge),
@@ -208,26 +210,20 @@ def no_nul_or_huge_cells(data: CheckContext) -> CheckOutcome:
         return outcome(True, numbers, found="no such text was found")
     numbers |= {f"{cells.column}.nul_row_ids": listed(cells.row_ids) for cells in nul}
     numbers |= {f"{cells.column}.huge_row_ids": listed(cells.row_ids) for cells in huge}
-    found = [f"{_cells_text(data, cells)} {_have(cells, 'contains', 'contain')} a NUL byte" for cells in nul]
-    found += [
-        f"{_cells_text(data, cells)} {_have(cells, 'has', 'have')} 2 MB or more "
-        f"(the largest: {cells.largest / 1e6:,.1f} MB)"
+    told = [_cells_text(data, cells, "contains", "contain", "a NUL byte") for cells in nul]
+    told += [
+        _cells_text(data, cells, "has", "have", f"2 MB or more (the largest: {cells.largest / 1e6:,.1f} MB)")
         for cells in huge
     ]
-    places = [data.source.rows_text(cells.row_ids, cells.rows) for cells in (*nul, *huge)]
     advice = ["remove the NUL bytes in the source; the file is damaged or has another encoding"] if nul else []
     advice += ["check these rows: in a csv file, an unclosed quote joins many rows into one cell"] if huge else []
-    told = [f"{what}: {where}" for what, where in zip(found, places, strict=True)][:_SHOWN_SETS]
-    return outcome(False, numbers, "; ".join(advice), ". ".join(told))
+    return outcome(False, numbers, "; ".join(advice), ". ".join(told[:_SHOWN_SETS]))
 
 
-def _cells_text(data: CheckContext, cells: OddCells) -> str:
+def _cells_text(data: CheckContext, cells: OddCells, one: str, several: str, what: str) -> str:
     name = "columns.id" if cells.column == "source_id" else data.source.named(cells.column.removeprefix("attribute."))
-    return f"{counted(cells.rows, 'cell')} of {quoted_text(name)}"
-
-
-def _have(cells: OddCells, one: str, several: str) -> str:
-    return one if cells.rows == 1 else several
+    verb, rows = one if cells.rows == 1 else several, data.source.rows_text(cells.row_ids, cells.rows)
+    return f"{counted(cells.rows, 'cell')} of {quoted_text(name)} {verb} {what}: {rows}"
 
 
 def labels_are_not_texts(data: CheckContext) -> CheckOutcome:
@@ -246,15 +242,12 @@ def labels_are_not_texts(data: CheckContext) -> CheckOutcome:
         for name, number in numbers.items()
         if name.endswith(".distinct")
     )
-    found = f"{counted(labels, 'label')} and {texts_found} in {counted(rows)}"
-    if not suspects:
-        return outcome(True, numbers, found=found)
     return outcome(
-        False,
+        not suspects,
         numbers,
-        f"swap the column names in `columns.{suspects[0]}` and `columns.label`, which seem to be exchanged, unless "
-        "nearly every row should have a class of its own",
-        found,
+        f"swap the column names in `columns.{next(iter(suspects), '')}` and `columns.label`, which seem to be "
+        "exchanged, unless nearly every row should have a class of its own",
+        f"{counted(labels, 'label')} and {texts_found} in {counted(rows)}",
     )
 
 

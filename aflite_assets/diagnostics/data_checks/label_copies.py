@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -20,22 +19,11 @@ If a text column has more distinct texts than classes in these rows, it is not a
 """
 
 
-@dataclass(frozen=True)
-class LabelCopies:
-    """Columns with exactly one value per class in the train rows.
-
-    `agreeing`: for each copy of the label, the number of rows outside train that have the value of their class in
-    train. Keys of `agreeing` are the numbers of feature columns, from 0, or "text" and "text_pair". `train_rows`,
-    `other_rows`: number of rows in the train split, and in all other splits.
-    """
-
-    agreeing: Mapping[int | str, int]
-    train_rows: int
-    other_rows: int
-
-
-def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
+def label_copies(examples: Examples, in_train: np.ndarray) -> dict[int | str, int]:
     """Find copies of the label among the feature columns or the text columns; features must be finite.
+
+    For each copy of the label, return the number of rows outside train that have the value of their class in train.
+    Keys are the numbers of feature columns, from 0, or "text" and "text_pair".
 
     `in_train`: bool mask of the train rows. In a copy, all train rows of a class have the same value, and no two
     classes have the same value. A constant column is no copy of the label, and a column with a different value in each
@@ -49,7 +37,7 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1
     if _log_chance(labels[in_train], columns) > _LOG_MOST_CHANCE:
-        return LabelCopies({}, int(in_train.sum()), int((~in_train).sum()))
+        return agreeing
     if examples.modality == "features":
         features = examples.features
         for column, values in _one_to_one(features, labels, in_train).items():
@@ -61,7 +49,7 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
         codes = text_codes(texts)[:, None]
         for values in _one_to_one(codes, labels, in_train).values():
             agreeing[name] = _agreeing(codes[:, 0], values, labels, ~in_train)
-    return LabelCopies(agreeing, int(in_train.sum()), int((~in_train).sum()))
+    return agreeing
 
 
 def _log_chance(labels: np.ndarray, columns: int) -> float:

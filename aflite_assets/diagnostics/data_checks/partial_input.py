@@ -148,10 +148,10 @@ def held_out_probabilities(
     are in one fold, and there are at least five units. Returns one array per draw of folds (`draws`), or an empty list
     if the texts have no words.
     """
-    matrix = _weights(texts, 2)
-    if matrix is None:
+    found = tfidf(texts, 2)
+    if found is None:
         return []
-    sample = _Sample(np.arange(len(right)), units, right.astype(np.int64), matrix)
+    sample = _Sample(np.arange(len(right)), units, right.astype(np.int64), found[0])
     return [_held_out(sample, sample.text_folds(rng), _probability_of_right) for rng in draws]
 
 
@@ -190,7 +190,7 @@ def strongest_terms(
     Returns:
         The terms, the strongest first, or an empty list if the texts have no words.
     """
-    found = _weights_by_term(texts, 2)
+    found = tfidf(texts, 2)
     if found is None:
         return []
     matrix, names = found
@@ -242,8 +242,8 @@ def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generat
     _, classes = np.unique(train.labels[rows], return_inverse=True)
     if texts.max(initial=-1) + 1 < FOLDS:
         return None
-    matrix = _weights(train.table[column].take(rows).to_pylist(), int(classes.max()) + 1)
-    return None if matrix is None else _Sample(rows, texts, classes, matrix)
+    found = tfidf(train.table[column].take(rows).to_pylist(), int(classes.max()) + 1)
+    return None if found is None else _Sample(rows, texts, classes, found[0])
 
 
 def _whole_texts(codes: np.ndarray, most_rows: int, rng: np.random.Generator) -> np.ndarray:
@@ -263,20 +263,18 @@ def _folds(count: int, rng: np.random.Generator) -> np.ndarray:
     return rng.permutation(np.arange(count) % FOLDS)
 
 
-def _weights(texts: Sequence[str | None], classes: int) -> Any:
-    found = _weights_by_term(texts, classes)
-    return None if found is None else found[0]
+def tfidf(texts: Sequence[str | None], classes: int, *, most_terms: int = _MOST_TERMS) -> tuple[Any, np.ndarray] | None:
+    """Return the TF-IDF weights of words and word pairs, and the terms; return None if the texts have no words.
 
-
-def _weights_by_term(texts: Sequence[str | None], classes: int) -> tuple[Any, np.ndarray] | None:
-    """Return the TF-IDF weights of words and word pairs, and the terms; return None if the texts have no words."""
+    With many `classes`, fewer than `most_terms` terms are used.
+    """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(
         ngram_range=(1, 2),
         sublinear_tf=True,
         token_pattern=r"(?u)\b\w+\b",
-        max_features=min(_MOST_TERMS, max(_MOST_WEIGHTS // classes, 1)),
+        max_features=min(most_terms, max(_MOST_WEIGHTS // classes, 1)),
     )
     analyse = words.build_analyzer()
     beginnings = [(text or "")[:_MOST_CHARACTERS] for text in texts]

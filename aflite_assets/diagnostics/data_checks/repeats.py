@@ -12,21 +12,23 @@ import numpy as np
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import read_image
-from aflite_assets.diagnostics.record_tables import content_codes, split_masks, text_codes
+from aflite_assets.diagnostics.record_tables import content_codes, first_rows, split_masks, text_codes
 
-SHOWN_ROWS = 10
 SHOWN_CONFLICTS = 5
 
 
 @dataclass(frozen=True)
 class RepeatCount:
-    """Number of rows outside the train split whose whole input also occurs in the train split, with any label.
+    """Number of rows outside the train split whose code also occurs in the train split.
 
-    `rows`: number of rows with a repeated input. `share`: `rows` divided by the number of all rows outside train, or 0
-    if there are no rows outside train. `by_split`: number of rows with a repeated input in each split other than train.
-    `row_ids`: ids of the first few rows with a repeated input, in row order.
+    `codes`: number of such codes. `train_rows`: number of train rows with such a code. `rows`: number of such rows
+    outside train. `share`: `rows` divided by the number of all rows outside train, or 0 if there are no rows outside
+    train. `by_split`: number of such rows in each split other than train. `row_ids`: ids of the first few such rows
+    outside train, in row order.
     """
 
+    codes: int
+    train_rows: int
     rows: int
     share: float
     by_split: Mapping[str, int]
@@ -52,15 +54,6 @@ class TrainRepeats:
     conflicts: tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True)
-class SharedGroups:
-    """Number of groups with rows both in train and in another split, and the number of their rows per split."""
-
-    groups: int
-    train_rows: int
-    by_split: Mapping[str, int]
-
-
 def input_codes(examples: Examples) -> np.ndarray:
     """Return a number per row (int64, from 0); rows with byte-identical input have the same number.
 
@@ -82,31 +75,22 @@ def _image_sha256(image: Mapping[str, Any]) -> bytes:
 
 
 def repeats_across_splits(examples: Examples, codes: np.ndarray) -> RepeatCount:
-    """Count the rows outside train that also occur in train; `codes` is the result of `input_codes`."""
-    masks = dict(split_masks(examples.table))
-    outside = ~masks.pop("train", np.zeros(len(examples), dtype=bool))
-    repeated = outside & np.isin(codes, codes[~outside])
-    return RepeatCount(
-        rows=int(repeated.sum()),
-        share=float(repeated.sum() / max(outside.sum(), 1)),
-        by_split={split: int((repeated & inside).sum()) for split, inside in masks.items()},
-        row_ids=_first(examples.row_ids[repeated], SHOWN_ROWS),
-    )
+    """Count the rows outside train whose code also occurs in train.
 
-
-def groups_across_splits(examples: Examples) -> SharedGroups | None:
-    """Count the groups with rows both in train and in another split; return None if rows have no groups."""
-    groups = examples.groups
-    if groups is None:
-        return None
+    `codes`: the result of `input_codes`, or the groups of the rows.
+    """
     masks = dict(split_masks(examples.table))
     train = masks.pop("train", np.zeros(len(examples), dtype=bool))
-    shared = np.intersect1d(groups[train], groups[~train])
-    inside = np.isin(groups, shared)
-    return SharedGroups(
-        groups=len(shared),
+    shared = np.intersect1d(codes[train], codes[~train])
+    inside = np.isin(codes, shared)
+    repeated = inside & ~train
+    return RepeatCount(
+        codes=len(shared),
         train_rows=int((inside & train).sum()),
+        rows=int(repeated.sum()),
+        share=float(repeated.sum() / max((~train).sum(), 1)),
         by_split={split: int((inside & mask).sum()) for split, mask in masks.items()},
+        row_ids=first_rows(examples.row_ids[repeated]),
     )
 
 
@@ -125,10 +109,10 @@ def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
     return TrainRepeats(
         train_rows=len(ids),
         same_label=int(same.sum()),
-        same_label_ids=_first(ids[same], SHOWN_ROWS),
+        same_label_ids=first_rows(ids[same]),
         conflicting=len(in_conflict),
         conflicting_inputs=len(np.unique(in_conflict)),
-        conflicts=tuple(_first(ids[inputs == conflicting], SHOWN_ROWS) for conflicting in shown),
+        conflicts=tuple(first_rows(ids[inputs == conflicting]) for conflicting in shown),
     )
 
 
@@ -141,7 +125,3 @@ def _sizes(codes: np.ndarray) -> np.ndarray:
 def _sizes_in_groups(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
     numbers, inverse = np.unique(groups, return_inverse=True)
     return _sizes(codes * len(numbers) + inverse)
-
-
-def _first(row_ids: np.ndarray, count: int) -> tuple[int, ...]:
-    return tuple(int(row) for row in row_ids[:count])

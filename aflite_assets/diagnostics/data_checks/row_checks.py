@@ -4,7 +4,6 @@ import numpy as np
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement, majority_against_label
-from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, split_balances
 from aflite_assets.diagnostics.data_checks.context import (
     CheckContext,
     by_split_text,
@@ -15,8 +14,8 @@ from aflite_assets.diagnostics.data_checks.context import (
     rows_of,
     share_text,
 )
-from aflite_assets.diagnostics.data_checks.repeats import RepeatCount, groups_across_splits, repeats_across_splits
-from aflite_assets.diagnostics.record_tables import split_masks
+from aflite_assets.diagnostics.data_checks.repeats import RepeatCount, repeats_across_splits
+from aflite_assets.diagnostics.record_tables import class_shares_moved, split_masks
 from aflite_assets.wording import counted
 
 LARGEST_REPEATED_SHARE = 0.01
@@ -37,10 +36,12 @@ _MOST_SPLITS = 4
 def row_ids_unique(data: CheckContext) -> CheckOutcome:
     """No two rows have the same id."""
     unique = len(np.unique(data.examples.row_ids))
-    passed = unique == len(data.examples)
-    advice = "" if passed else "delete the result's folder and materialise `raw_dataset` again"
-    found = f"{counted(len(data.examples))} with {counted(unique, 'id')}"
-    return outcome(passed, {"rows": len(data.examples), "ids": unique}, advice, found)
+    return outcome(
+        unique == len(data.examples),
+        {"rows": len(data.examples), "ids": unique},
+        "delete the result's folder and materialise `raw_dataset` again",
+        f"{counted(len(data.examples))} with {counted(unique, 'id')}",
+    )
 
 
 def labels_known(data: CheckContext) -> CheckOutcome:
@@ -49,11 +50,14 @@ def labels_known(data: CheckContext) -> CheckOutcome:
     unknown = int(((labels < 0) | (labels >= classes)).sum())
     in_train = len(np.unique(labels[data.in_train]))
     numbers = {"unknown_labels": unknown, "classes": classes, "classes_in_train": in_train}
-    found = f"train has {in_train} of {classes} classes"
-    if unknown or in_train < 2:
-        advice = "correct the labels and the train split in the dataset's YAML file; filtering needs two classes"
-        return outcome(False, numbers, advice, f"{found}; {counted(unknown)} with a label that is no class number")
-    return outcome(True, numbers, found=found)
+    passed = not unknown and in_train > 1
+    return outcome(
+        passed,
+        numbers,
+        "correct the labels and the train split in the dataset's YAML file; filtering needs two classes",
+        f"train has {in_train} of {classes} classes"
+        + ("" if passed else f"; {counted(unknown)} with a label that is no class number"),
+    )
 
 
 def all_rows_labelled(data: CheckContext) -> CheckOutcome:
@@ -138,26 +142,24 @@ def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
 
 def no_groups_across_splits(data: CheckContext) -> CheckOutcome:
     """No group has rows both in the train split and in another split."""
-    shared = groups_across_splits(data.examples)
-    if shared is None:
+    groups = data.examples.groups
+    if groups is None:
         return not_applicable("rows with groups only")
     if data.in_train.all():
         return not_applicable("only for datasets with other splits than train")
-    numbers: dict[str, int | float | str] = {"groups": shared.groups, "train_rows": shared.train_rows}
+    shared = repeats_across_splits(data.examples, groups)
+    numbers = {"groups": shared.codes, "train_rows": shared.train_rows}
     numbers |= {f"{split}.rows": rows for split, rows in shared.by_split.items()}
-    if not shared.groups:
+    if not shared.codes:
         return outcome(True, numbers, found="no group is in train and in another split")
-    drop = (
-        ""
-        if data.source.drop_between_splits
-        else ("set `between_splits: drop`, which drops the train rows of these groups, or ")
-    )
+    option = "set `between_splits: drop`, which drops the train rows of these groups, or "
+    drop = "" if data.source.drop_between_splits else option
     return outcome(
         False,
         numbers,
         f"{drop}draw the test split from train with `holdout`, which draws whole groups. Otherwise a model is tested "
         "on groups on which it was trained",
-        f"{counted(shared.groups, 'group')} with {by_split_text({'train': shared.train_rows, **shared.by_split})}",
+        f"{counted(shared.codes, 'group')} with {by_split_text({'train': shared.train_rows, **shared.by_split})}",
     )
 
 
@@ -172,16 +174,13 @@ def few_repeats_in_train(data: CheckContext) -> CheckOutcome:
         "share": share,
         "largest_share": LARGEST_REPEATED_SHARE,
     }
-    if repeats.same_label:
-        numbers["row_ids"] = listed(repeats.same_label_ids)
     found = f"{rows_of(repeats.same_label, share)} of train"
     if repeats.same_label:
+        numbers["row_ids"] = listed(repeats.same_label_ids)
         found += f": {data.source.rows_text(repeats.same_label_ids, repeats.same_label)}"
-    if share <= LARGEST_REPEATED_SHARE:
-        return outcome(True, numbers, found=found)
     drop = "" if data.source.drop_duplicates else "set `drop_duplicates: true`, which keeps one of several copies, or "
     return outcome(
-        False,
+        share <= LARGEST_REPEATED_SHARE,
         numbers,
         f"{drop}set `columns.group` to a column that is equal for all copies of a row. A row is easy to predict if the "
         "model was trained on its copy, so it would be removed",
@@ -211,23 +210,22 @@ def classes_balanced(data: CheckContext) -> CheckOutcome:
     """In every split, each class has rows, and the largest class has at most three times as many rows as the
     smallest.
     """
-    balances = split_balances(data.examples)
+    names = data.examples.label_names
     numbers: dict[str, int | float | str] = {"largest_ratio": LARGEST_CLASS_RATIO}
-    advice, found = [], []
-    for balance in balances:
-        found.append(
-            f"{balance.split}: {quoted_text(balance.largest)} {share_text(balance.largest_share)}, "
-            f"{quoted_text(balance.smallest)} {share_text(balance.smallest_share)}"
-        )
-        numbers |= {
-            f"{balance.split}.ratio": balance.ratio,
-            f"{balance.split}.largest": f"{quoted_text(balance.largest)} {balance.largest_share:.4f}",
-            f"{balance.split}.smallest": f"{quoted_text(balance.smallest)} {balance.smallest_share:.4f}",
-        }
-        if balance.absent:
-            numbers[f"{balance.split}.absent"] = listed(balance.absent)
-            advice.append(f"{balance.split} has no rows of {listed(balance.absent)}: add rows, or remove the class")
-    if any(balance.ratio > LARGEST_CLASS_RATIO for balance in balances):
+    advice, found, largest_ratio = [], [], 0.0
+    for split, inside in split_masks(data.examples.table):
+        rows = np.bincount(data.examples.labels[inside], minlength=len(names)).tolist()
+        present = sorted(np.flatnonzero(rows).tolist(), key=lambda label: -rows[label])
+        ends = [(quoted_text(names[label]), rows[label] / sum(rows)) for label in (present[0], present[-1])]
+        found.append(f"{split}: {', '.join(f'{name} {share_text(share)}' for name, share in ends)}")
+        numbers[f"{split}.ratio"] = ratio = rows[present[0]] / rows[present[-1]]
+        for side, (name, share) in zip(("largest", "smallest"), ends, strict=True):
+            numbers[f"{split}.{side}"] = f"{name} {share:.4f}"
+        largest_ratio = max(largest_ratio, ratio)
+        if absent := [name for name, number in zip(names, rows, strict=True) if not number]:
+            numbers[f"{split}.absent"] = listed(absent)
+            advice.append(f"{split} has no rows of {listed(absent)}: add rows, or remove the class")
+    if largest_ratio > LARGEST_CLASS_RATIO:
         advice.append(
             "compare accuracies with the share of the largest class, which a model reaches without any input, and "
             "compare them by class; or keep fewer rows of the large classes in the source"
@@ -252,15 +250,12 @@ def class_shares_alike(data: CheckContext) -> CheckOutcome:
         numbers |= {f"{split}.points": float(moved[most]), f"{split}.class": quoted_text(names[most])}
         found.append(f"{quoted_text(names[most])} {moved[most]:+.1f} points on {split}")
         differing += [split] if abs(moved[most]) > LARGEST_SHARE_DIFFERENCE else []
-    text = f"the class whose share differs most: {', '.join(found[:_MOST_SPLITS])}"
-    if not differing:
-        return outcome(True, numbers, found=text)
     return outcome(
-        False,
+        not differing,
         numbers,
         f"compare accuracies on {', '.join(differing)} by class, or draw the splits from one source. A model that "
         "learned the class frequencies of train has a lower accuracy on splits with other frequencies",
-        text,
+        f"the class whose share differs most: {', '.join(found[:_MOST_SPLITS])}",
     )
 
 
@@ -283,10 +278,8 @@ def annotators_agree(data: CheckContext) -> CheckOutcome:
     if len(outvoted):
         numbers["outvoted_row_ids"] = listed(outvoted.tolist())
         found += f": {data.source.rows_text(outvoted.tolist())}"
-    if share <= LARGEST_OUTVOTED_SHARE:
-        return outcome(True, numbers, found=found)
     return outcome(
-        False,
+        share <= LARGEST_OUTVOTED_SHARE,
         numbers,
         "check that annotators and labels use the same class names, and check these rows, which may have wrong labels",
         found,

@@ -1,7 +1,9 @@
-"""Checks of single texts: empty texts, and texts that several train rows share. `repeats` finds repeats of whole
-inputs.
+"""Cells that are probably mistakes (empty, with a NUL byte, or huge), and texts that several train rows share.
+
+`repeats` finds repeats of whole inputs.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,42 +13,55 @@ import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import separate_questions
-from aflite_assets.diagnostics.record_tables import split_masks, text_codes
+from aflite_assets.diagnostics.record_tables import first_rows, split_masks, text_codes
 
-SHOWN_ROWS = 10
+HUGE_BYTES = 2_000_000
+"""Smallest size of a huge cell in bytes, which is longer than most books and than the input of any model."""
 
 
 @dataclass(frozen=True)
-class EmptyTexts:
-    """Rows of one split with an empty text in one column; `row_ids` are the first few row ids, in row order."""
+class OddCells:
+    """Cells of one column that are probably mistakes.
+
+    `row_ids`: ids of the first few rows with an odd cell. `split`: the split of the cells, or "" for all splits.
+    `largest`: size in bytes of the largest odd cell; 0 for empty cells.
+    """
 
     column: str
-    split: str
     rows: int
     row_ids: tuple[int, ...]
+    split: str = ""
+    largest: int = 0
 
 
-def empty_texts(examples: Examples) -> tuple[EmptyTexts, ...]:
+def odd_cells(examples: Examples, is_odd: Callable[[pa.ChunkedArray], pa.ChunkedArray]) -> tuple[OddCells, ...]:
+    """Return the columns of texts, ids and attributes with cells for which `is_odd` returns True."""
+    found = []
+    for column in examples.table.column_names:
+        if column in ("text", "text_pair", "source_id") or column.startswith("attribute."):
+            texts = examples.table[column]
+            rows = np.flatnonzero(pc.fill_null(is_odd(texts), False).to_numpy())
+            if len(rows):
+                largest = pc.max(pc.binary_length(texts.take(pa.array(rows)))).as_py()
+                found.append(OddCells(column, len(rows), first_rows(examples.row_ids[rows]), largest=largest))
+    return tuple(found)
+
+
+def empty_texts(examples: Examples) -> tuple[OddCells, ...]:
     """Return, per text column and split, the rows with a text that is empty or only white space.
 
     Preference data may have no prompts, so a column in which every prompt is empty is left out.
     """
     empty_columns = []
     for column in [name for name in ("text", "text_pair") if name in examples.table.column_names]:
-        empty = _is_empty(examples.table[column])
+        empty = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(examples.table[column]), ""), False).to_numpy()
         if column == "text" and empty.all() and separate_questions(examples) is not None:
             continue
         for split, inside in split_masks(examples.table):
             row_ids = examples.row_ids[empty & inside]
             if len(row_ids):
-                empty_columns.append(EmptyTexts(column, split, len(row_ids), tuple(row_ids[:SHOWN_ROWS].tolist())))
+                empty_columns.append(OddCells(column, len(row_ids), first_rows(row_ids), split))
     return tuple(empty_columns)
-
-
-def _is_empty(texts: pa.ChunkedArray) -> np.ndarray:
-    """Return a bool per row, True if the row's text is empty; False for a row without a text."""
-    empty: np.ndarray = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(texts), ""), False).to_numpy()
-    return empty
 
 
 @dataclass(frozen=True)
@@ -54,15 +69,14 @@ class SharedText:
     """Number of train rows that share the text in one column with another train row.
 
     `rows`: number of train rows that share a text. `share`: `rows` divided by the number of all train rows.
-    `ungrouped_rows` and `ungrouped_share` count only rows that share the text with a row of another group. Without
-    groups, `ungrouped_rows` and `ungrouped_share` count all rows that share a text. `texts`: number of different texts
+    `ungrouped_share` counts only rows that share the text with a row of another group. Without groups,
+    `ungrouped_share` counts all rows that share a text. `texts`: number of different texts
     in the column. `example`: the most frequent text (untrusted: escape it), which occurs in `example_rows` rows.
     """
 
     column: Literal["text", "text_pair"]
     rows: int
     share: float
-    ungrouped_rows: int
     ungrouped_share: float
     texts: int
     example: str
@@ -91,7 +105,6 @@ def _shared_text(train: Examples, column: Literal["text", "text_pair"]) -> Share
         column,
         rows,
         rows / max(len(train), 1),
-        ungrouped_rows,
         ungrouped_rows / max(len(train), 1),
         texts=int((counts > 0).sum()),
         example=train.table[column][int(np.argmax(codes == most))].as_py() if given.any() else "",

@@ -16,20 +16,21 @@ import pyarrow as pa
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.words import WORD
-from aflite_assets.diagnostics.bins import bin_edges, binned
 from aflite_assets.diagnostics.data_checks.partial_input import held_out_right, held_out_solved
 from aflite_assets.diagnostics.evidence.lengths import length_cues
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
-from aflite_assets.diagnostics.record_tables import factorize, table_of
-from aflite_assets.diagnostics.score_tests import LabelTies, class_signs, enrichment, label_ties
+from aflite_assets.diagnostics.record_tables import bin_edges, binned, factorize, table_of
+from aflite_assets.diagnostics.score_tests import (
+    FEWEST_ROWS,
+    MOST_VALUES,
+    LabelTies,
+    class_signs,
+    enrichment,
+    label_ties,
+    sum_by_stratum,
+)
 
 Kind = Literal["attribute", "partial input", "word", "length", "column"]
-
-FEWEST_ROWS = 20
-"""Smallest number of rows of a tested cue, because the tests require sums of many rows."""
-
-MOST_VALUES = 50
-"""Largest number of tested values per attribute; the most frequent values are tested."""
 
 RARE = "rare values"
 """Name of the value that combines all rare values of an attribute."""
@@ -140,7 +141,7 @@ def _records(cues: CandidateCues, removed: np.ndarray, rows: Examples) -> Iterat
         return
     tied = label_ties(cues.present, labels, groups) if cues.at_chance is None else None
     enriched = enrichment(cues.present, gone, labels, groups, _signs(cues, labels))
-    by_class = _rows_by_class(cues.present, labels, len(rows.label_names))
+    by_class = sum_by_stratum(cues.present, np.ones(len(labels)), labels, len(rows.label_names)).T
     left = np.asarray(cues.present.T @ gone.astype(np.float64)).ravel()
     for number, (name, value) in enumerate(cues.names):
         if not FEWEST_ROWS <= enriched.rows[number] <= len(gone) - FEWEST_ROWS:
@@ -190,14 +191,6 @@ def _signs(cues: CandidateCues, labels: np.ndarray) -> np.ndarray | None:
         return None
     signs = class_signs(cues.present, labels)
     return signs if cues.planted is None else np.where(cues.planted, 1.0, signs)
-
-
-def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray:
-    """Count the rows with each cue by class; the result has the shape (cues, classes)."""
-    from scipy.sparse import csr_array
-
-    in_classes = csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(classes, len(labels)))
-    return np.asarray((in_classes @ csr_array(present)).toarray().T)
 
 
 def _same_rows(cues: CandidateCues, telling: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -267,13 +260,9 @@ def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Itera
 
 
 def _words(rows: Examples) -> Iterator[CandidateCues]:
-    from scipy.sparse import csc_array
-
     often = occurrences(rows).in_rows(FEWEST_ROWS)
     if often.vocabulary:
-        ones, shape = np.ones(len(often.words)), (len(rows), len(often.vocabulary))
-        present = csc_array((ones, (often.rows, often.words)), shape=shape)
-        yield CandidateCues("word", list(often.vocabulary), present)
+        yield CandidateCues("word", often.vocabulary, often.matrix(len(rows)))
 
 
 def _partial_inputs(rows: Examples, seed: int) -> Iterator[CandidateCues]:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import character_counts, word_counts
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement
-from aflite_assets.diagnostics.record_tables import factorize, split_masks, table_of
+from aflite_assets.diagnostics.record_tables import columns_of, factorize, floats, ratio, split_masks, table_of
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.text import short
 
@@ -95,10 +95,7 @@ def label_shares(rows: pa.Table, *, label_names: Sequence[str]) -> pa.Table:
     labels = rows["label"].to_numpy()
     records = []
     for split, inside, kept in _splits(rows):
-        kept_rows, removed_rows = (
-            np.bincount(labels[inside & side], minlength=len(label_names)) for side in (kept, ~kept)
-        )
-        for label, counts in enumerate(_counts(kept_rows, removed_rows)):
+        for label, counts in enumerate(_counts(labels, inside, kept, len(label_names))):
             records.append((split, label, label_names[label], *counts))
     return table_of(records, _LABEL_SHARES)
 
@@ -122,14 +119,12 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
     """
     records = []
     for column in [name for name in examples.table.column_names if name.startswith("attribute.")]:
-        codes, names = factorize(_column_of(rows, examples, column).cast(pa.string()))
+        codes, names = factorize(columns_of(examples, [column], rows["row_id"].to_numpy())[column].cast(pa.string()))
         for split, inside, kept in _splits(rows):
-            kept_rows, removed_rows = (
-                np.bincount(codes[inside & side], minlength=len(names)) for side in (kept, ~kept)
-            )
-            counts = list(_counts(kept_rows, removed_rows))
-            distinct = int(np.count_nonzero(kept_rows + removed_rows))
-            order = np.argsort(-(kept_rows + removed_rows), kind="stable")[: min(distinct, most_values)]
+            counts = _counts(codes, inside, kept, len(names))
+            totals = np.array([here + gone for here, gone, *_ in counts], np.int64)
+            distinct = int(np.count_nonzero(totals))
+            order = np.argsort(-totals, kind="stable")[: min(distinct, most_values)]
             attribute = column.removeprefix("attribute.")
             records += [(split, attribute, names[code].as_py(), distinct, *counts[code]) for code in order]
     return table_of(records, _ATTRIBUTE_SHARES)
@@ -151,10 +146,10 @@ def text_lengths(rows: pa.Table, examples: Examples) -> pa.Table:
     classes += [(name, labels == label) for label, name in enumerate(examples.label_names)]
     records = []
     for column in [name for name in ("text", "text_pair") if name in examples.table.column_names]:
-        texts = _column_of(rows, examples, column)
+        texts = columns_of(examples, [column], rows["row_id"].to_numpy())[column]
         measures = (("words", word_counts(texts)), ("characters", character_counts(texts)))
         records += [
-            (split, column, measure, name, *_means(lengths, inside & of_class, kept))
+            (split, column, measure, name, *side_means(lengths, inside & of_class, kept))
             for split, inside, kept in _splits(rows)
             for measure, lengths in measures
             for name, of_class in classes
@@ -172,7 +167,7 @@ def mean_scores(rows: pa.Table) -> pa.Table:
     """
     scores: tuple[Score, ...] = ("predictability", "label_probability")
     records = [
-        (split, score, *_means(_floats(rows[score]), inside, kept))
+        (split, score, *side_means(floats(rows[score]), inside, kept))
         for split, inside, kept in _splits(rows)
         for score in scores
     ]
@@ -190,34 +185,24 @@ def _splits(rows: pa.Table) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         yield split, inside, kept
 
 
-def _column_of(rows: pa.Table, examples: Examples, column: str) -> pa.ChunkedArray:
-    # Only the needed column is selected, because selecting whole rows would copy images and features.
-    narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)
-    return narrow.select(rows["row_id"].to_numpy()).table[column]
-
-
-def _floats(values: pa.ChunkedArray) -> np.ndarray:
-    return pc.fill_null(values.cast(pa.float64()), float("nan")).to_numpy()
-
-
-def _counts(kept: np.ndarray, removed: np.ndarray) -> Iterator[tuple[Any, ...]]:
-    """Return the numbers of kept and of removed rows per value, and three shares per value. The first share is the
-    value's share among all kept rows, and the second is its share among all removed rows. The third share is the share
-    of the rows with the value that were kept.
+def _counts(codes: np.ndarray, inside: np.ndarray, kept: np.ndarray, size: int) -> list[tuple[Any, ...]]:
+    """Return the numbers of kept and of removed rows per code, and three shares per code. The first share is the code's
+    share among all kept rows, and the second is its share among all removed rows. The third share is the share of the
+    rows with the code that were kept.
     """
-    all_kept, all_removed = int(kept.sum()), int(removed.sum())
-    for here, gone in zip(kept.tolist(), removed.tolist(), strict=True):
-        yield here, gone, _ratio(here, all_kept), _ratio(gone, all_removed), _ratio(here, here + gone)
+    here, gone = (np.bincount(codes[inside & side], minlength=size).tolist() for side in (kept, ~kept))
+    whole = sum(here), sum(gone)
+    return [
+        (one, other, ratio(one, whole[0]), ratio(other, whole[1]), ratio(one, one + other))
+        for one, other in zip(here, gone, strict=True)
+    ]
 
 
-def _means(values: np.ndarray, inside: np.ndarray, kept: np.ndarray) -> tuple[Any, ...]:
+def side_means(values: np.ndarray, inside: np.ndarray, kept: np.ndarray) -> tuple[Any, ...]:
+    """Return the means of the known values of kept and of removed rows, and the numbers of these rows."""
     known = inside & ~np.isnan(values)
     here, gone = values[known & kept], values[known & ~kept]
-    return _ratio(here.sum(), len(here)), _ratio(gone.sum(), len(gone)), len(here), len(gone)
-
-
-def _ratio(part: float, whole: int) -> float | None:
-    return float(part) / whole if whole else None
+    return ratio(here.sum(), len(here)), ratio(gone.sum(), len(gone)), len(here), len(gone)
 
 
 def annotator_shares(rows: pa.Table, examples: Examples) -> pa.Table:
@@ -243,14 +228,13 @@ def annotator_shares(rows: pa.Table, examples: Examples) -> pa.Table:
     """
     if "annotator_labels" not in examples.table.column_names:
         return table_of([], _AGREEMENT)
-    narrow = Examples(examples.table.select(["row_id", "label", "annotator_labels"]), examples.label_names)
-    labelled = narrow.select(rows["row_id"].to_numpy())
-    kept = rows["kept"].to_numpy().astype(bool)
-    annotators = pc.fill_null(pc.list_value_length(labelled.table["annotator_labels"]), 0).to_numpy()
+    labelled = columns_of(examples, ["label", "annotator_labels"], rows["row_id"].to_numpy())
+    annotators = pc.fill_null(pc.list_value_length(labelled["annotator_labels"]), 0).to_numpy()
     records = []
-    for split, inside in split_masks(rows):
+    for split, inside, kept in _splits(rows):
         if annotators[inside].any():
-            sides = [_side(labelled, annotators, inside & side) for side in (kept, ~kept)]
+            given = Examples(labelled, examples.label_names)
+            sides = [_side(given, annotators, inside & side) for side in (kept, ~kept)]
             records.append((split, *(value for pair in zip(*sides, strict=True) for value in pair)))
     return table_of(records, _AGREEMENT)
 
@@ -290,7 +274,7 @@ def removed_by_class(rows: pa.Table, examples: Examples) -> pa.Table:
             entered = int(((labels == label) & (removed_in >= iteration)).sum())
             gone = easiest[((labels == label) & (removed_in == iteration))[easiest]]
             shown = " | ".join(_shown(examples, row_ids[gone[:_EXAMPLES]]))
-            records.append((iteration, name, entered, len(gone), len(gone) / entered if entered else None, shown))
+            records.append((iteration, name, entered, len(gone), ratio(len(gone), entered), shown))
     return table_of(records, _BY_CLASS)
 
 
@@ -300,6 +284,5 @@ def _shown(examples: Examples, row_ids: np.ndarray) -> Iterator[str]:
     if not columns:
         yield from (f"row {row_id}" for row_id in row_ids)
         return
-    chosen = Examples(examples.table.select(["row_id", *columns]), examples.label_names).select(row_ids)
-    for row in chosen.table.select(columns).to_pylist():
+    for row in columns_of(examples, columns, row_ids).to_pylist():
         yield " / ".join(short(value or "", _EXAMPLE_LENGTH) for value in row.values())

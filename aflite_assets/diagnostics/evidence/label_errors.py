@@ -3,28 +3,27 @@
 The likelihood of a label comes from models that were not trained on the row.
 """
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.record_tables import table_of
+from aflite_assets.diagnostics.record_tables import columns_of, floats
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.wording import truncate
 
 MOST_CHARACTERS = 200
 """Largest number of characters of a text that is returned; longer texts end in an ellipsis."""
 
-_SUSPECTS = [
-    ("row_id", pa.int64()),
-    ("split", pa.string()),
-    ("label_name", pa.string()),
-    ("label_probability", pa.float64()),
-    ("predictability", pa.float64()),
-    ("kept", pa.bool_()),
-]
+_SUSPECTS = pa.schema(
+    [
+        ("row_id", pa.int64()),
+        ("split", pa.string()),
+        ("label_name", pa.string()),
+        ("label_probability", pa.float64()),
+        ("predictability", pa.float64()),
+        ("kept", pa.bool_()),
+    ]
+)
 
 
 def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
@@ -52,30 +51,19 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
     """
     if most < 1:
         raise InvalidInputError(f"`most` is {most}; set it to at least 1")
-    probability = pc.fill_null(rows["label_probability"].cast(pa.float64()), float("nan")).to_numpy()
+    probability = floats(rows["label_probability"])
     known = np.flatnonzero(~np.isnan(probability))
     order = known[np.lexsort((rows["row_id"].to_numpy()[known], probability[known]))]
     least_likely = rows.take(order[:most])
     extra = [name for name in ("annotator_labels", "text", "text_pair") if name in examples.table.column_names]
-    inputs = Examples(examples.table.select(["row_id", *extra]), examples.label_names)
-    shown = inputs.select(least_likely["row_id"].to_numpy())
-    table = table_of([_record(row, examples.label_names) for row in least_likely.to_pylist()], pa.schema(_SUSPECTS))
+    shown = columns_of(examples, extra, least_likely["row_id"].to_numpy())
+    names = pa.array([examples.label_names[label] for label in least_likely["label"].to_pylist()], pa.string())
+    table = least_likely.append_column("label_name", names).select(_SUSPECTS.names).cast(_SUSPECTS)
     for name in extra:
-        values = [_cell_text(value, examples.label_names) for value in shown.table[name].to_pylist()]
+        values = [_cell_text(value, examples.label_names) for value in shown[name].to_pylist()]
         column = "annotators" if name == "annotator_labels" else name
         table = table.append_column(column, pa.array(values, pa.string()))
     return table
-
-
-def _record(row: dict[str, Any], label_names: tuple[str, ...]) -> tuple[Any, ...]:
-    return (
-        row["row_id"],
-        row["split"],
-        label_names[row["label"]],
-        row["label_probability"],
-        row["predictability"],
-        row["kept"],
-    )
 
 
 def _cell_text(value: str | list[int] | None, label_names: tuple[str, ...]) -> str | None:

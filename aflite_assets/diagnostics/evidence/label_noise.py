@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.diagnostics.record_tables import split_masks, table_of
+from aflite_assets.diagnostics.record_tables import ratio, split_masks, table_of
 from aflite_assets.errors import InvalidInputError
 
 SUSPECTS = pa.schema(
@@ -153,7 +153,7 @@ def suspect_shares(rows: pa.Table, suspects: pa.Table) -> pa.Table:
         counts: list[int | float | None] = []
         for side in (inside & kept, inside & ~kept):
             here, there = int((side & suspected).sum()), int(side.sum())
-            counts += [there, here, here / there if there else None]
+            counts += [there, here, ratio(here, there)]
         records.append((split, *counts, taken.count(split)))
     return table_of(records, _SHARES)
 

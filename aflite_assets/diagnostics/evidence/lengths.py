@@ -24,16 +24,9 @@ def length_cues(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
     Multiple choice has two more cues: the answer is the longest, or the shortest, of all answers to its question. A row
     that lacks a text has none of the text's length cues. A length with the same value in all rows gives no cue.
     """
-    names: list[tuple[str, str]] = []
-    present: list[np.ndarray] = []
-    for name, values in lengths(rows):
-        for value, inside in _short_and_long(values):
-            names.append((name, value))
-            present.append(inside)
-    for value, inside in _ranks(rows):
-        names.append(("length of text_pair", value))
-        present.append(inside)
-    return names, np.stack(present, axis=1) if present else np.zeros((len(rows), 0), dtype=bool)
+    cues = {(name, value): has for name, values in lengths(rows) for value, has in _short_and_long(values)}
+    cues |= {("length of text_pair", value): has for value, has in _ranks(rows)}
+    return list(cues), np.array(list(cues.values()), dtype=bool).reshape(len(cues), len(rows)).T
 
 
 def lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:

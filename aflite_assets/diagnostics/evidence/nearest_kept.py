@@ -3,12 +3,11 @@
 A comparison of the two rows may show why the removed row was easy.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.diagnostics.evidence.neighbours import unit_rows
+from aflite_assets.diagnostics.record_tables import check_lengths, draw_sample
 from aflite_assets.errors import InvalidInputError
 
 MOST_ROWS = 50_000
@@ -61,19 +60,14 @@ def nearest_kept(
         InvalidInputError: the arguments have different lengths, a row is both kept and removed, or a feature is not
             finite.
     """
-    lengths = [len(features), len(labels), len(row_ids), len(kept), len(removed)]
-    if len(set(lengths)) > 1:
-        raise InvalidInputError(
-            f"`features`, `labels`, `row_ids`, `kept` and `removed` have lengths {lengths}; give each of them one "
-            "entry per row"
-        )
+    check_lengths(features=features, labels=labels, row_ids=row_ids, kept=kept, removed=removed)
     if (kept & removed).any():
         raise InvalidInputError(
             f"row {row_ids[(kept & removed).argmax()]} is both in `kept` and in `removed`; put the row into one of them"
         )
     asked, choice = np.flatnonzero(removed), np.flatnonzero(kept)
-    if len(asked) + len(choice) > most_rows and len(asked) > sample:
-        asked = np.sort(np.random.default_rng(seed).choice(asked, sample, replace=False))
+    if len(asked) + len(choice) > most_rows:
+        asked = draw_sample(asked, sample, np.random.default_rng(seed))
     nearest, similarity = _nearest(features, labels, asked, choice, memory_limit)
     none = nearest < 0
     columns = (
@@ -95,7 +89,8 @@ def _nearest(
     # Removed rows, kept rows, similarities and a mask each get a quarter of the memory.
     rows_at_once = max(memory_limit // 4 // (4 * width), 1)
     nearest, similarity = np.full(len(asked), -1), np.full(len(asked), -np.inf, np.float32)
-    for chosen in _blocks(choice, rows_at_once):
+    for first in range(0, len(choice), rows_at_once):
+        chosen = choice[first : first + rows_at_once]
         units = unit_rows(features, chosen)
         asked_at_once = min(rows_at_once, max(memory_limit // 4 // (4 * len(chosen)), 1))
         for start in range(0, len(asked), asked_at_once):
@@ -108,8 +103,3 @@ def _nearest(
             nearest[inside][nearer] = chosen[best[nearer]]
             similarity[inside][nearer] = value[nearer]
     return nearest, similarity
-
-
-def _blocks(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]

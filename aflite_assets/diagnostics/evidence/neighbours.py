@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.diagnostics.record_tables import table_of
+from aflite_assets.diagnostics.record_tables import check_lengths, draw_sample, ratio, table_of
 from aflite_assets.errors import InvalidInputError
 
 NEIGHBOURS = (1, 5, 10, 50)
@@ -18,7 +19,8 @@ MOST_ROWS = 50_000
 MEMORY_LIMIT = 2**31
 """Bytes that the computation may use; `MOST_ROWS` rows of up to 5,368 features fit into half of it."""
 
-_ROWS_AT_ONCE = 8_192
+ROWS_AT_ONCE = 8_192
+"""Number of rows that are normalised at a time."""
 
 _MEANS = [("within_class", pa.float64()), ("across_classes", pa.float64()), ("queries", pa.int64())]
 _OVERALL = pa.schema([("when", pa.string()), ("k", pa.int64()), *_MEANS, ("train_rows", pa.int64())])
@@ -108,22 +110,24 @@ def neighbour_distances(
     Raises:
         InvalidInputError: the arguments have different lengths, there is no train row, or a feature is not finite.
     """
-    _check(features, labels, in_train, kept)
+    check_lengths(features=features, labels=labels, in_train=in_train, kept=kept)
+    if not in_train.any():
+        raise InvalidInputError(f"`in_train` is False for all {len(labels)} rows; give at least one train row")
     rng = np.random.default_rng(seed)
     most = min(most_rows, max(memory_limit // (8 * features.shape[1]), 1))
-    sample = _drawn_sample(in_train, asked, most, rng)
-    sets = _train_sets(kept[sample.train], rng)
-    sums = _summed(
-        features, labels, sample.queries, sample.train, sets, classes=len(label_names), memory_limit=memory_limit
-    )
+    all_train, held_out = np.flatnonzero(in_train), not in_train.all()
+    train = draw_sample(all_train, most, rng)
+    others = np.flatnonzero(~in_train if asked is None else ~in_train & asked) if held_out else all_train
+    queries = draw_sample(others, most, rng) if held_out else train
+    sets = _train_sets(kept[train], rng)
+    sums = _summed(features, labels, queries, train, sets, classes=len(label_names), memory_limit=memory_limit)
     return NeighbourDistances(
-        _overall_table(sums, sets),
-        _by_class_table(sums, sets, labels[sample.train], label_names),
-        sample.held_out,
-        len(sample.queries),
-        sample.all_queries,
-        len(sample.train),
-        sample.all_train_rows,
+        *_tables(sums, sets, labels[train], label_names),
+        held_out,
+        len(queries),
+        len(others),
+        len(train),
+        len(all_train),
     )
 
 
@@ -165,6 +169,16 @@ def _similarity_sum(mean_distance: float | None, neighbours: int) -> float | Non
     return None if mean_distance is None else neighbours * (1 - mean_distance)
 
 
+class _Sums(NamedTuple):
+    """Sums of the queries' mean distances (sets x sides x classes x k), numbers of summed queries (sets x sides x
+    classes), and numbers of all queries (classes). The sides are the query's class and all other classes.
+    """
+
+    totals: np.ndarray
+    counted: np.ndarray
+    queries: np.ndarray
+
+
 def _summed(
     features: np.ndarray,
     labels: np.ndarray,
@@ -174,39 +188,21 @@ def _summed(
     *,
     classes: int,
     memory_limit: int,
-) -> "_Sums":
-    sums = _Sums(classes)
+) -> _Sums:
+    counted = np.zeros((len(sets), 2, classes), np.int64)
+    sums = _Sums(np.zeros((*counted.shape, len(NEIGHBOURS))), counted, np.zeros(classes, np.int64))
     for rows, distances in _blocks(features, queries[np.argsort(labels[queries], kind="stable")], train, memory_limit):
         for label in np.unique(labels[rows]).tolist():
-            some = distances[labels[rows] == label]
-            own = labels[train] == label
+            some, own = distances[labels[rows] == label], labels[train] == label
+            sums.queries[label] += len(some)
             for number, inside in enumerate(sets.values()):
-                sums.add(number, 0, label, some[:, own & inside])
-                sums.add(number, 1, label, some[:, ~own & inside])
+                for side, chosen in enumerate((own & inside, ~own & inside)):
+                    if chosen.any():
+                        means = mean_nearest(some[:, chosen])
+                        known = ~np.isnan(means[:, 0])
+                        sums.totals[number, side, label] += means[known].sum(axis=0)
+                        counted[number, side, label] += known.sum()
     return sums
-
-
-class _Sums:
-    """Sums of the queries' mean distances, and numbers of queries.
-
-    The sums are by set, side (own class or other classes), class and k.
-    """
-
-    def __init__(self, classes: int) -> None:
-        self.totals = np.zeros((3, 2, classes, len(NEIGHBOURS)))
-        self.counted = np.zeros((3, 2, classes), np.int64)
-        self.queries = np.zeros(classes, np.int64)
-
-    def add(self, number: int, side: int, label: int, distances: np.ndarray) -> None:
-        """Add one class's distances (queries x train rows); the distance to an excluded train row is infinite."""
-        if number == side == 0:
-            self.queries[label] += len(distances)
-        if not distances.shape[1]:
-            return
-        means = mean_nearest(distances)
-        known = ~np.isnan(means[:, 0])
-        self.totals[number, side, label] += means[known].sum(axis=0)
-        self.counted[number, side, label] += known.sum()
 
 
 def mean_nearest(distances: np.ndarray) -> np.ndarray:
@@ -225,47 +221,11 @@ def mean_nearest(distances: np.ndarray) -> np.ndarray:
         return sums[:, last] / counts[:, last]
 
 
-def _check(features: np.ndarray, labels: np.ndarray, in_train: np.ndarray, kept: np.ndarray) -> None:
-    lengths = [len(features), len(labels), len(in_train), len(kept)]
-    if len(set(lengths)) > 1:
-        raise InvalidInputError(
-            f"`features`, `labels`, `in_train` and `kept` have lengths {lengths}; give each of them one entry per row"
-        )
-    if not in_train.any():
-        raise InvalidInputError(f"`in_train` is False for all {len(labels)} rows; give at least one train row")
-
-
-@dataclass(frozen=True)
-class _Sample:
-    """Positions of the sampled queries and train rows, ascending, and the numbers of all queries and train rows."""
-
-    queries: np.ndarray
-    train: np.ndarray
-    all_queries: int
-    all_train_rows: int
-    held_out: bool
-
-
-def _drawn_sample(in_train: np.ndarray, asked: np.ndarray | None, most: int, rng: np.random.Generator) -> _Sample:
-    candidates = np.flatnonzero(in_train)
-    train = _drawn(candidates, most, rng)
-    if len(candidates) == len(in_train):
-        return _Sample(train, train, len(candidates), len(candidates), held_out=False)
-    others = np.flatnonzero(~in_train if asked is None else ~in_train & asked)
-    return _Sample(_drawn(others, most, rng), train, len(others), len(candidates), held_out=True)
-
-
 def _train_sets(kept: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return the sampled train rows (bool per row) that belong to each of the sets "before", "random" and "after"."""
     sets = {"before": np.ones(len(kept), bool), "random": np.zeros(len(kept), bool), "after": kept}
     sets["random"][rng.choice(len(kept), int(kept.sum()), replace=False)] = True
     return sets
-
-
-def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    if len(positions) <= most:
-        return positions
-    return np.sort(rng.choice(positions, most, replace=False))
 
 
 def _blocks(
@@ -292,40 +252,51 @@ def _blocks(
 def unit_rows(features: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Scale rows to length 1, float32; rows of zeros stay zero."""
     units = np.empty((len(positions), features.shape[1]), np.float32)
-    for start in range(0, len(positions), _ROWS_AT_ONCE):
-        inside = slice(start, start + _ROWS_AT_ONCE)
-        block = features[positions[inside]].astype(np.float64)
-        lengths = np.linalg.norm(block, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all():
-            row = int(positions[inside][np.argmax(~np.isfinite(lengths[:, 0]))])
-            raise InvalidInputError(f"a feature of row {row} is NaN or infinite; give finite features")
-        units[inside] = np.divide(block, lengths, out=block, where=lengths > 0)
+    for start in range(0, len(positions), ROWS_AT_ONCE):
+        units[start : start + ROWS_AT_ONCE] = unit_vectors(features, positions[start : start + ROWS_AT_ONCE])
     return units
 
 
-def _overall_table(sums: _Sums, sets: dict[str, np.ndarray]) -> pa.Table:
-    records = []
-    for number, (when, inside) in enumerate(sets.items()):
-        totals, counted = sums.totals[number].sum(axis=1), sums.counted[number].sum(axis=1)
-        for column, k in enumerate(NEIGHBOURS):
-            means = [_mean(totals[side, column], counted[side]) for side in (0, 1)]
-            records.append((when, k, *means, int(sums.queries.sum()), int(inside.sum())))
-    return table_of(records, _OVERALL)
+def unit_vectors(features: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Scale rows to length 1, float64; rows of zeros stay zero.
+
+    Raises:
+        InvalidInputError: a feature is not finite.
+    """
+    rows = features[positions].astype(np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all():
+        row = int(positions[np.argmax(~np.isfinite(lengths[:, 0]))])
+        raise InvalidInputError(f"a feature of row {row} is NaN or infinite; give finite features")
+    return np.divide(rows, lengths, out=rows, where=lengths > 0)
 
 
-def _by_class_table(
-    sums: _Sums, sets: dict[str, np.ndarray], labels: np.ndarray, label_names: Sequence[str]
-) -> pa.Table:
-    records = []
-    for label in np.flatnonzero(sums.queries).tolist():
-        for number, (when, inside) in enumerate(sets.items()):
-            rows = int((inside & (labels == label)).sum())
-            totals, counted = sums.totals[number, :, label], sums.counted[number, :, label]
-            for column, k in enumerate(NEIGHBOURS):
-                means = [_mean(totals[side, column], counted[side]) for side in (0, 1)]
-                records.append((label_names[label], when, k, *means, int(sums.queries[label]), rows))
-    return table_of(records, _BY_CLASS)
+def _tables(
+    sums: _Sums, sets: Mapping[str, np.ndarray], labels: np.ndarray, label_names: Sequence[str]
+) -> tuple[pa.Table, pa.Table]:
+    """Return the tables `overall` and `by_class` of `NeighbourDistances`."""
+    named, totals, counted = [*enumerate(sets.items())], sums.totals, sums.counted
+    overall = [
+        record
+        for number, (when, inside) in named
+        for record in _records(when, totals[number].sum(1), counted[number].sum(1), sums.queries.sum(), inside.sum())
+    ]
+    by_class = [
+        (label_names[label], *record)
+        for label in np.flatnonzero(sums.queries).tolist()
+        for number, (when, inside) in named
+        for record in _records(
+            when,
+            totals[number, :, label],
+            counted[number, :, label],
+            sums.queries[label],
+            (inside & (labels == label)).sum(),
+        )
+    ]
+    return table_of(overall, _OVERALL), table_of(by_class, _BY_CLASS)
 
 
-def _mean(total: float, count: int) -> float | None:
-    return float(total / count) if count else None
+def _records(when: str, totals: np.ndarray, counted: np.ndarray, queries: int, rows: int) -> Iterator[tuple[Any, ...]]:
+    for column, k in enumerate(NEIGHBOURS):
+        means = [ratio(total, count) for total, count in zip(totals[:, column], counted, strict=True)]
+        yield when, k, *means, int(queries), int(rows)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.record_tables import split_masks, table_of
+from aflite_assets.diagnostics.record_tables import columns_of, ratio, split_masks, table_of
 from aflite_assets.errors import InvalidInputError
 
 _COUNTS = [
@@ -92,17 +92,11 @@ def _carriers(rows: pa.Table, examples: Examples, attribute: str, values: Collec
         raise InvalidInputError(
             f"`planted` names the attribute {attribute!r}, but the rows have the attributes {known}; correct `planted`"
         )
-    # Only the needed column is selected, because selecting whole rows would copy images and features.
-    narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)
-    column_values = narrow.select(rows["row_id"].to_numpy()).table[column].cast(pa.string())
+    column_values = columns_of(examples, [column], rows["row_id"].to_numpy())[column].cast(pa.string())
     return pc.is_in(column_values, value_set=pa.array(list(values), pa.string())).to_numpy().astype(bool)
 
 
 def _shares(inside: np.ndarray, planted: np.ndarray, removed: np.ndarray) -> tuple[Any, ...]:
     rows, having = int(inside.sum()), int((inside & planted).sum())
     gone, both = int((inside & removed).sum()), int((inside & removed & planted).sum())
-    return rows, having, gone, both, _ratio(both, gone), _ratio(having, rows), _ratio(both, having), _ratio(gone, rows)
-
-
-def _ratio(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+    return rows, having, gone, both, ratio(both, gone), ratio(having, rows), ratio(both, having), ratio(gone, rows)

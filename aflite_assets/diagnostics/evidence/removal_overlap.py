@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.diagnostics.record_tables import table_of
+from aflite_assets.diagnostics.record_tables import floats, ratio, table_of
 
 _OVERLAP = pa.schema(
     {
@@ -76,14 +76,14 @@ def _compared(first: pa.Table, second: pa.Table) -> tuple[Any, ...]:
     gone, also_gone = (~table["kept"].to_numpy().astype(bool) for table in (first_common, second_common))
     both, either = int((gone & also_gone).sum()), int((gone | also_gone).sum())
     sizes = int(gone.sum()), int(also_gone.sum())
-    jaccard = both / either if either else None
-    return len(gone), *sizes, both, jaccard, expected_jaccard(len(gone), *sizes), *_order(first_common, second_common)
+    expected = expected_jaccard(len(gone), *sizes)
+    return len(gone), *sizes, both, ratio(both, either), expected, *_order(first_common, second_common)
 
 
 def _order(first: pa.Table, second: pa.Table) -> tuple[int, float | None]:
     from scipy.stats import kendalltau
 
-    scores = [pc.fill_null(table["predictability"], float("nan")).to_numpy() for table in (first, second)]
+    scores = [floats(table["predictability"]) for table in (first, second)]
     known = ~np.isnan(scores[0]) & ~np.isnan(scores[1])
     first_known, second_known = (each[known] for each in scores)
     if len(np.unique(first_known)) < 2 or len(np.unique(second_known)) < 2:

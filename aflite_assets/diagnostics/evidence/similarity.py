@@ -3,8 +3,8 @@
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.diagnostics.record_tables import table_of
-from aflite_assets.errors import InvalidInputError
+from aflite_assets.diagnostics.evidence.neighbours import ROWS_AT_ONCE, unit_vectors
+from aflite_assets.diagnostics.record_tables import check_lengths, table_of
 
 MOST_CLASSES = 4
 """Largest number of compared classes; the classes with the most rows on their smaller side come first."""
@@ -27,8 +27,6 @@ SCHEMA = pa.schema(
     ]
 )
 """Columns of `class_similarities`."""
-
-_ROWS_AT_ONCE = 8_192
 
 
 def class_similarities(
@@ -74,12 +72,7 @@ def class_similarities(
     Raises:
         InvalidInputError: the arguments have different lengths, or a feature is not finite.
     """
-    lengths = [len(features), len(labels), len(row_ids), len(in_train), len(kept)]
-    if len(set(lengths)) > 1:
-        raise InvalidInputError(
-            f"`features`, `labels`, `row_ids`, `in_train` and `kept` have lengths {lengths}; give each of them one "
-            "entry per row"
-        )
+    check_lengths(features=features, labels=labels, row_ids=row_ids, in_train=in_train, kept=kept)
     records = []
     for label in _classes(labels[in_train], kept[in_train])[:most_classes]:
         members = np.flatnonzero(in_train & (labels == label))
@@ -89,18 +82,18 @@ def class_similarities(
         for side, rows in (("kept", kept_rows), ("removed", removed_rows), ("random", random_rows)):
             used = rng.permutation(rows)[:most_rows]
             shown = used[:shown_rows]
-            matrix = cosine_similarities(features[shown]).astype(np.float32)
+            matrix = cosine_similarities(features, shown).astype(np.float32)
             mean = mean_similarity(features, used)
             records.append((label, side, len(rows), len(used), mean, row_ids[shown].tolist(), matrix.tolist()))
     return table_of(records, SCHEMA)
 
 
-def cosine_similarities(features: np.ndarray) -> np.ndarray:
-    """Return the cosine similarities of all pairs of rows: rows x rows, float64 in [-1, 1].
+def cosine_similarities(features: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return the cosine similarities of all pairs of the rows at `positions`: rows x rows, float64 in [-1, 1].
 
     The similarity with a row of zeros is 0.
     """
-    units = _unit_rows(features)
+    units = unit_vectors(features, positions)
     return np.clip(units @ units.T, -1, 1)
 
 
@@ -112,8 +105,8 @@ def mean_similarity(features: np.ndarray, positions: np.ndarray) -> float:
     """
     total, own = np.zeros(features.shape[1]), 0.0
     ordered = np.sort(positions)
-    for start in range(0, len(ordered), _ROWS_AT_ONCE):
-        units = _unit_rows(features[ordered[start : start + _ROWS_AT_ONCE]])
+    for start in range(0, len(ordered), ROWS_AT_ONCE):
+        units = unit_vectors(features, ordered[start : start + ROWS_AT_ONCE])
         total += units.sum(axis=0)
         own += float((units**2).sum())
     return float(np.clip((total @ total - own) / (len(ordered) * (len(ordered) - 1)), -1, 1))
@@ -125,11 +118,3 @@ def _classes(labels: np.ndarray, kept: np.ndarray) -> list[int]:
     smaller = np.minimum(stayed, totals - stayed)
     comparable = np.flatnonzero(smaller >= 2).tolist()
     return sorted(comparable, key=lambda label: (-smaller[label], -totals[label], label))
-
-
-def _unit_rows(features: np.ndarray) -> np.ndarray:
-    rows = features.astype(np.float64)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not np.isfinite(lengths).all():
-        raise InvalidInputError("a feature is NaN or infinite; give finite features")
-    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import as_rgb, open_encoded
-from aflite_assets.diagnostics.record_tables import table_of
+from aflite_assets.diagnostics.data_checks.partial_input import tfidf
+from aflite_assets.diagnostics.record_tables import draw_sample, table_of
 from aflite_assets.errors import DataError, InvalidInputError
 
 FOLDS = 5
@@ -30,10 +31,7 @@ NAMES = {
 }
 """Descriptions of the model by kind of input."""
 
-_MOST_CHARACTERS = 2_000
 _MOST_TERMS = 20_000
-_MOST_WEIGHTS = 1_000_000
-"""Largest product of the numbers of terms and classes; the solver allocates ten arrays of this size."""
 
 _ACCURACIES = pa.schema(
     {
@@ -92,7 +90,7 @@ def unseen_adversary(
         DataError: an image cannot be decoded.
     """
     sets = [
-        (name, representation, positions, _drawn(positions, most_rows, np.random.default_rng([seed, 2, number])))
+        (name, representation, positions, draw_sample(positions, most_rows, np.random.default_rng([seed, 2, number])))
         for number, (name, representation, positions) in enumerate(_sets(train, kept, seed))
     ]
     inputs_of = _inputs(train, np.unique(np.concatenate([used for *_, used in sets])))
@@ -117,10 +115,6 @@ def _sets(train: Examples, kept: Mapping[str, np.ndarray], seed: int) -> Iterato
         rng = np.random.default_rng([seed, 1, number])
         yield "random", representation, np.sort(rng.choice(len(train), len(row_ids), replace=False))
         yield "filtered", representation, np.flatnonzero(inside)
-
-
-def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    return positions if len(positions) <= most else np.sort(rng.choice(positions, most, replace=False))
 
 
 def _measured(
@@ -204,20 +198,10 @@ def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
 def _weights(train: Examples, rows: np.ndarray, columns: list[str]) -> Any:
     """Return a sparse matrix of TF-IDF weights (rows x terms), computed from the texts without labels."""
     from scipy import sparse
-    from sklearn.feature_extraction.text import TfidfVectorizer
 
-    matrices = []
-    for column in columns:
-        words = TfidfVectorizer(
-            ngram_range=(1, 2),
-            sublinear_tf=True,
-            token_pattern=r"(?u)\b\w+\b",
-            max_features=min(_MOST_TERMS, max(_MOST_WEIGHTS // len(train.label_names), 1)),
-        )
-        texts = [(text or "")[:_MOST_CHARACTERS] for text in train.table[column].take(rows).to_pylist()]
-        analyse = words.build_analyzer()
-        if any(analyse(text) for text in texts):
-            matrices.append(words.fit_transform(texts))
+    texts = [train.table[column].take(rows).to_pylist() for column in columns]
+    found = [tfidf(column, len(train.label_names), most_terms=_MOST_TERMS) for column in texts]
+    matrices = [weights for weights, _ in filter(None, found)]
     return sparse.hstack(matrices, format="csr") if matrices else None
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.diagnostics.evidence.kept_vs_removed import side_means
 from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
@@ -83,8 +84,7 @@ def mean_information(
         known = ~np.isnan(information)
         inside = [(None, known), *((name, known & (labels == label)) for label, name in enumerate(label_names))]
         for name, rows in inside:
-            sides = [information[rows & side] for side in (kept, ~kept)]
-            if any(map(len, sides)):
-                means = [part for side in sides for part in (len(side), float(side.mean()) if len(side) else None)]
-                records.append((evaluator, test_set, name, *means))
+            if rows.any():
+                here, gone, kept_rows, removed_rows = side_means(information, rows, kept)
+                records.append((evaluator, test_set, name, kept_rows, here, removed_rows, gone))
     return table_of(records, _MEANS)

@@ -18,13 +18,14 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import WORD
-from aflite_assets.diagnostics.record_tables import table_of
+from aflite_assets.diagnostics.record_tables import random_rows, table_of
 from aflite_assets.errors import InvalidInputError
 
 
@@ -77,6 +78,12 @@ class Occurrences:
         vocabulary = [word for word, frequent in zip(self.vocabulary, often.tolist(), strict=True) if frequent]
         return Occurrences(vocabulary, (np.cumsum(often) - 1)[self.words[stays]], self.rows[stays])
 
+    def matrix(self, rows: int) -> Any:
+        """Return a scipy CSC matrix (rows x words, float64) with 1 if the row contains the word."""
+        from scipy.sparse import csc_array
+
+        return csc_array((np.ones(len(self.words)), (self.rows, self.words)), shape=(rows, len(self.vocabulary)))
+
 
 @dataclass(frozen=True)
 class WordScores:
@@ -94,60 +101,22 @@ class WordScores:
 class WordArtifacts:
     """Words associated with a label in the full set, the kept set, and random sets with the kept set's class sizes.
 
-    `words`: a table of the top words of each label in the full set. Its columns are:
-
-    - `label`, `label_name`, `column` ("text" or "text_pair") and `word` (untrusted: escape it);
-    - `rank`: rank by z in the full set, from 1;
-    - `rows_full`, `rows_random` (mean) and `rows_kept`: numbers of rows with the word;
-    - `share_full` and `share_kept`: p, or null if no row contains the word;
-    - `expected_full` and `expected_kept`: p0 (the random sets have the kept set's p0);
-    - `z_full`, `z_random` (mean), `random_deviation` (of z over the random sets) and `z_kept` (null if no kept row
-        contains the word);
-    - `drop_beyond_random`: `z_random` minus `z_kept`.
-
-    A word without rows counts as z = 0 in `z_random` and `drop_beyond_random`, because it predicts nothing. `z_random`
-    and `drop_beyond_random` are null if none or all of the kept rows belong to the class.
-
     `over_line`: a table of the number of words with z above `line`, per class. The columns are `label`, `label_name`,
     `words_full`, `words_random` (mean), `random_deviation`, `random_least`, `random_most`, `words_kept` and
     `drop_beyond_random`. The table's last row, with null `label`, is the sum over classes, which is also stored in
     `words_over_line`.
 
-    `mean_z`: the mean z of the listed words whose `z_full` is above `line` and whose `z_random` is not null; None if
-    there are no such words. `line`: the value of z that no word exceeds by chance, at the significance level of all
-    `tests` together. `tests`: number of tested words times labels. All sets have the same number of tests, so their
-    counts can be compared.
+    `mean_z`: the mean z of the words with the highest z of each label in the full set, among the words whose z is above
+    `line` there and defined in the kept set; None if there are no such words. A word without rows counts as z = 0,
+    because it predicts nothing; z is undefined if none or all of the kept rows belong to the class. `line`: the value
+    of z that no word exceeds by chance, at the significance level of all tested words and labels together. All sets
+    have the same number of tests, so their counts can be compared.
     """
 
-    words: pa.Table
     over_line: pa.Table
     mean_z: AmongDraws | None
     words_over_line: AmongDraws
     line: float
-    tests: int
-
-
-_WORDS = pa.schema(
-    {
-        "label": pa.int64(),
-        "label_name": pa.string(),
-        "column": pa.string(),
-        "word": pa.string(),
-        "rank": pa.int64(),
-        "rows_full": pa.int64(),
-        "rows_random": pa.float64(),
-        "rows_kept": pa.int64(),
-        "share_full": pa.float64(),
-        "share_kept": pa.float64(),
-        "expected_full": pa.float64(),
-        "expected_kept": pa.float64(),
-        "z_full": pa.float64(),
-        "z_random": pa.float64(),
-        "random_deviation": pa.float64(),
-        "z_kept": pa.float64(),
-        "drop_beyond_random": pa.float64(),
-    }
-)
 
 
 _OVER_LINE = pa.schema(
@@ -165,38 +134,6 @@ _OVER_LINE = pa.schema(
 )
 
 
-@dataclass(frozen=True)
-class _Listed:
-    """The top words of each label, as an array (words x 3): number of the tested word, label, and rank."""
-
-    places: np.ndarray
-
-    def z(self, tested: WordScores) -> np.ndarray:
-        """Return z of each listed word; z is 0 for a word without rows, and NaN if p0 is 0 or 1."""
-        words, labels, _ = self.places.T
-        gone = ~tested.counts[words].any(axis=1)
-        defined = (tested.expected[labels] > 0) & (tested.expected[labels] < 1)
-        return np.where(gone & defined, 0.0, tested.z[words, labels])
-
-    def rows(self, tested: WordScores) -> np.ndarray:
-        """Return the number of rows that contain each listed word."""
-        rows: np.ndarray = tested.counts[self.places[:, 0]].sum(axis=1)
-        return rows
-
-
-@dataclass(frozen=True)
-class _Draws:
-    """Statistics of the random sets.
-
-    `z` and `rows`: z and number of rows of each listed word (draws x words). `over_line`: number of words with z above
-    the line, per class (draws x classes).
-    """
-
-    z: np.ndarray
-    rows: np.ndarray
-    over_line: np.ndarray
-
-
 def word_artifacts(
     examples: Examples,
     kept: np.ndarray,
@@ -206,7 +143,7 @@ def word_artifacts(
     top: int = 20,
     min_rows: int = 20,
     significance: float = 0.01,
-) -> WordArtifacts:
+) -> WordArtifacts | None:
     r"""Test every word for every label in the full set, the kept set, and random sets with the kept set's class sizes.
 
     Words are the lower-cased words of a text (`data.words.WORD`), counted once per row; the same word in `text` and in
@@ -218,11 +155,14 @@ def word_artifacts(
         kept: ids of the rows that filtering kept, all in `examples`.
         seed: seed of the random sets; set i is drawn with the seed (seed, i).
         draws: number of random sets, at least 2.
-        top: number of words listed per label.
+        top: number of words per label whose mean z is computed.
         min_rows: words that occur in fewer rows of the full set are not tested, because their z is not normally
             distributed.
         significance: probability, in (0, 1), that at least one word exceeds the line although no word is informative
-            (one-sided, Bonferroni over `tests`).
+            (one-sided, Bonferroni over all tests).
+
+    Returns:
+        The statistics, or None if no word can be tested.
 
     Raises:
         InvalidInputError: the rows have no texts, `kept` contains rows outside `examples`, or a setting is out of its
@@ -231,123 +171,84 @@ def word_artifacts(
     _check(examples, kept, draws, top, min_rows, significance)
     present = occurrences(examples).in_rows(min_rows)
     mask = np.isin(examples.row_ids, kept)
-    full = word_scores(present, examples, np.ones(len(examples), dtype=bool))
-    left = word_scores(present, examples, mask)
-    tests = len(present.vocabulary) * len(examples.label_names)
-    line = -NormalDist().inv_cdf(significance / max(tests, 1))
+    full, left = (word_scores(present, examples, rows) for rows in (np.ones(len(examples), dtype=bool), mask))
     listed = _top_words(full, top)
-    random = _draws(present, examples, mask, listed, line, seed=seed, draws=draws)
+    if not len(listed):
+        return None
+    line = -NormalDist().inv_cdf(significance / full.z.size)
+    z, counts = _draws(present, examples, mask, listed, line, seed=seed, draws=draws)
     over_line = [
-        AmongDraws(int((full.z[:, label] > line).sum()), tuple(counts), int((left.z[:, label] > line).sum()))
-        for label, counts in enumerate(random.over_line.T.tolist())
+        AmongDraws(int((full.z[:, label] > line).sum()), tuple(of_label), int((left.z[:, label] > line).sum()))
+        for label, of_label in enumerate(counts.T.tolist())
     ]
     together = AmongDraws(
         sum(word_counts.full for word_counts in over_line),
-        tuple(random.over_line.sum(axis=1).tolist()),
+        tuple(counts.sum(axis=1).tolist()),
         sum(word_counts.kept for word_counts in over_line),
     )
     return WordArtifacts(
-        words=_words_table(full, left, random, listed, present.vocabulary, examples.label_names),
         over_line=_over_line_table([*over_line, together], examples.label_names),
-        mean_z=_mean_z(full, left, random, listed, line),
+        mean_z=_mean_z(_listed_z(full, listed), _listed_z(left, listed), z, line),
         words_over_line=together,
         line=line,
-        tests=tests,
     )
 
 
-def _top_words(full: WordScores, top: int) -> _Listed:
-    """Return the words with the highest z for each class; of two words with equal z, the more frequent comes first."""
+def _top_words(full: WordScores, top: int) -> np.ndarray:
+    """Return the words with the highest z for each class, as an array of pairs (word, class).
+
+    Of two words with equal z, the more frequent comes first.
+    """
     rows = full.counts.sum(axis=1)
-    places = [np.empty((0, 3), dtype=np.int64)]
+    places = [np.empty((0, 2), dtype=np.int64)]
     for label, scores in enumerate(full.z.T):
         order = np.lexsort((-rows, -scores))
         words = order[~np.isnan(scores[order])][:top]
-        places.append(np.stack([words, np.full_like(words, label), np.arange(1, len(words) + 1)], axis=1))
-    return _Listed(np.concatenate(places))
+        places.append(np.stack([words, np.full_like(words, label)], axis=1))
+    return np.concatenate(places)
+
+
+def _listed_z(tested: WordScores, listed: np.ndarray) -> np.ndarray:
+    """Return z of each listed word; z is 0 for a word without rows, and NaN if p0 is 0 or 1."""
+    words, labels = listed.T
+    gone = ~tested.counts[words].any(axis=1)
+    defined = (tested.expected[labels] > 0) & (tested.expected[labels] < 1)
+    return np.where(gone & defined, 0.0, tested.z[words, labels])
 
 
 def _draws(
     present: Occurrences,
     examples: Examples,
     kept: np.ndarray,
-    listed: _Listed,
+    listed: np.ndarray,
     line: float,
     *,
     seed: int,
     draws: int,
-) -> _Draws:
-    """Yield random sets with as many rows of each class as `kept`, one at a time."""
-    by_class = np.split(
-        np.argsort(examples.labels, kind="stable"),
-        np.cumsum(np.bincount(examples.labels, minlength=len(examples.label_names)))[:-1],
-    )
-    sizes = [int(kept[members].sum()) for members in by_class]
-    z, rows, over_line = [], [], []
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw random sets with as many rows of each class as `kept`.
+
+    Return z of each listed word (draws x words), and the number of words with z above the line (draws x classes).
+    """
+    z, over_line = [], []
     for number in range(draws):
-        rng = np.random.default_rng([seed, number])
-        mask = np.zeros(len(examples), dtype=bool)
-        for members, size in zip(by_class, sizes, strict=True):
-            mask[rng.choice(members, size, replace=False)] = True
+        mask = random_rows(examples.labels, kept, np.random.default_rng([seed, number]))
         drawn = word_scores(present, examples, mask)
-        z.append(listed.z(drawn))
-        rows.append(listed.rows(drawn))
+        z.append(_listed_z(drawn, listed))
         over_line.append((drawn.z > line).sum(axis=0))
-    return _Draws(np.array(z), np.array(rows), np.array(over_line))
+    return np.array(z), np.array(over_line)
 
 
-def _mean_z(full: WordScores, left: WordScores, random: _Draws, listed: _Listed, line: float) -> AmongDraws | None:
+def _mean_z(before: np.ndarray, kept: np.ndarray, random: np.ndarray, line: float) -> AmongDraws | None:
     """Return the mean z of the listed words whose z is above the line in the full set.
 
     A class is ignored if no kept row or every kept row belongs to the class.
     """
-    before, kept = listed.z(full), listed.z(left)
     chosen = (before > line) & ~np.isnan(kept)
     if not chosen.any():
         return None
-    means = random.z[:, chosen].mean(axis=1)
+    means = random[:, chosen].mean(axis=1)
     return AmongDraws(float(before[chosen].mean()), tuple(means.tolist()), float(kept[chosen].mean()))
-
-
-def _words_table(
-    full: WordScores,
-    left: WordScores,
-    random: _Draws,
-    listed: _Listed,
-    vocabulary: list[tuple[str, str]],
-    label_names: Sequence[str],
-) -> pa.Table:
-    z_random, deviation, rows_random = random.z.mean(axis=0), random.z.std(axis=0, ddof=1), random.rows.mean(axis=0)
-    drop = z_random - listed.z(left)
-    records = []
-    for place, (word, label, rank) in enumerate(listed.places.tolist()):
-        rows, shares = zip(*(_rows_and_share(scores, word, label) for scores in (full, left)), strict=True)
-        records.append(
-            (
-                label,
-                label_names[label],
-                *vocabulary[word],
-                rank,
-                rows[0],
-                rows_random[place],
-                rows[1],
-                *shares,
-                full.expected[label],
-                left.expected[label],
-                full.z[word, label],
-                *(_or_none(value) for value in (z_random[place], deviation[place], left.z[word, label], drop[place])),
-            )
-        )
-    return table_of(records, _WORDS)
-
-
-def _rows_and_share(tested: WordScores, word: int, label: int) -> tuple[int, float | None]:
-    rows = int(tested.counts[word].sum())
-    return rows, tested.counts[word, label] / rows if rows else None
-
-
-def _or_none(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _over_line_table(counts: Sequence[AmongDraws], label_names: Sequence[str]) -> pa.Table:

@@ -9,13 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.diagnostics.score_tests import label_ties
-
-FEWEST_ROWS = 20
-"""Smallest number of rows with a tested value, because the test requires sums of many rows."""
-
-MOST_VALUES = 50
-"""Largest number of tested values per property; the most frequent values are tested."""
+from aflite_assets.diagnostics.score_tests import FEWEST_ROWS, MOST_VALUES, label_ties
 
 MOST_POINTING = 16
 """Largest number of a property's values that may point to a class; all other values are treated as one."""
@@ -97,15 +91,6 @@ def independent_rows(
             rows = own[codes[own] == code]
             kept[rng.choice(rows, min(round(least[code] * len(own)), len(rows)), replace=False)] = True
     return kept
-
-
-def random_rows(labels: np.ndarray, sizes_of: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw random rows, as many of each class as in `sizes_of` (bool per row); return a bool per row."""
-    drawn = np.zeros(len(labels), dtype=bool)
-    for label in np.unique(labels[sizes_of]):
-        rows = np.flatnonzero(labels == label)
-        drawn[rng.choice(rows, int((labels[sizes_of] == label).sum()), replace=False)] = True
-    return drawn
 
 
 def _codes(values: np.ndarray, names: Sequence[str]) -> np.ndarray:

@@ -13,12 +13,11 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import WORD
-from aflite_assets.diagnostics.bins import bin_edges, binned
 from aflite_assets.diagnostics.evidence.lengths import lengths
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
 from aflite_assets.diagnostics.properties.artefacts import Reason, is_identifier, reason_of
-from aflite_assets.diagnostics.properties.ties import FEWEST_ROWS
-from aflite_assets.diagnostics.score_tests import label_ties
+from aflite_assets.diagnostics.record_tables import bin_edges, binned
+from aflite_assets.diagnostics.score_tests import FEWEST_ROWS, label_ties
 
 MISSING = "none"
 """Value of rows that lack an attribute."""
@@ -75,7 +74,8 @@ def attribute_properties(train: Examples, declared: frozenset[str] = frozenset()
     for column in train.table.column_names:
         if not column.startswith("attribute."):
             continue
-        name, numeric = column.removeprefix("attribute."), _is_number(train.table[column].type)
+        name, kind = column.removeprefix("attribute."), train.table[column].type
+        numeric = bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
         def read(rows: Examples, of_set: str, column: str = column, numeric: bool = numeric) -> np.ndarray | None:
             if column not in rows.table.column_names:
@@ -96,10 +96,6 @@ def attribute_properties(train: Examples, declared: frozenset[str] = frozenset()
 
 def _identifier_reason(name: str, values: np.ndarray) -> Reason | None:
     return reason_of("identifier") if is_identifier(name, values) else None
-
-
-def _is_number(type_of: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type_of) or pa.types.is_floating(type_of))
 
 
 def _columns(train: Examples, declared: frozenset[str], names: Sequence[str]) -> Iterator[Property]:
@@ -135,13 +131,10 @@ def _lengths(train: Examples) -> Iterator[Property]:
 
 def _words(train: Examples) -> Iterator[Property]:
     """Return, for each text column, the word that is most associated with a class."""
-    from scipy.sparse import csc_array
-
     present = occurrences(train).in_rows(FEWEST_ROWS)
     if not present.vocabulary:
         return
-    shape = (len(train), len(present.vocabulary))
-    matrix = csc_array((np.ones(len(present.words)), (present.rows, present.words)), shape=shape)
+    matrix = present.matrix(len(train))
     sure = label_ties(matrix, train.labels, train.groups).p_values * len(present.vocabulary) <= 0.05
     each = (matrix[train.labels == label].mean(axis=0) for label in np.unique(train.labels))
     shares = np.stack([np.asarray(one).ravel() for one in each])
@@ -155,10 +148,7 @@ def _words(train: Examples) -> Iterator[Property]:
         def read(
             rows: Examples, of_set: str, column: Literal["text", "text_pair"] = column, word: str = word
         ) -> np.ndarray:
-            return _yes_no([word in WORD.findall((text or "").lower()) for text in rows.texts(column)])
+            has_word = [word in WORD.findall((text or "").lower()) for text in rows.texts(column)]
+            return np.array(["yes" if has else "no" for has in has_word], dtype=object)
 
         yield Property("word" if len(_text_columns(train)) > 1 else "topic word", column, read, word=word)
-
-
-def _yes_no(present: Sequence[bool]) -> np.ndarray:
-    return np.where(np.array(present, dtype=bool), "yes", "no").astype(object)

@@ -19,8 +19,9 @@ from aflite_assets.analysis.inputs.records import CANDIDATES, DRAWN, POINTED, Ca
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.diagnostics.properties.ties import NOWHERE, Tie, independent_rows, learn_tie, pointed, random_rows
+from aflite_assets.diagnostics.properties.ties import NOWHERE, Tie, independent_rows, learn_tie, pointed
 from aflite_assets.diagnostics.properties.values import Property, properties_of
+from aflite_assets.diagnostics.record_tables import random_rows
 from aflite_assets.p_values import holm
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.scan.cues import CUES_WITH_ROWS, UNSEEN

@@ -42,7 +42,7 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
         draws=DRAWS,
         top=_WORDS_PER_CLASS,
     )
-    if not artifacts.words.num_rows:
+    if artifacts is None:
         return
     groups = (
         " Rows are removed in whole groups but drawn one by one, so the random sets differ less than they should; "

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
+from aflite_assets.diagnostics.record_tables import class_shares_moved
 from aflite_assets.results import Draft
 from aflite_assets.specs.columns import subset_name
 from aflite_assets.specs.dataset import DatasetSpec

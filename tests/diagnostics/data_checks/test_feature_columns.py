@@ -16,12 +16,6 @@ def test_constant_and_repeated_columns_over_the_rows_asked_for() -> None:
     np.testing.assert_allclose(found.deviations, [0, 0.5, 0, 0.5, 0.5, 0.5, 0.5])
 
 
-def test_zero_and_minus_zero_are_equal() -> None:
-    features = np.array([[0.0, -0.0, -0.0], [1.0, 1.0, 0.0]], np.float32)
-    found = feature_columns(features, np.ones(2, bool))
-    assert (found.constant, found.all_zero, found.repeated) == ((2,), 1, ((0, 1),))
-
-
 def test_columns_that_differ_in_the_last_digit_are_not_repeated() -> None:
     column = np.linspace(1, 2, 20_000, dtype=np.float32)
     other = column.copy()

@@ -8,8 +8,13 @@ from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
-from aflite_assets.diagnostics import input_codes, repeats_across_splits, repeats_in_train
-from aflite_assets.diagnostics.data_checks.repeats import RepeatCount, TrainRepeats
+from aflite_assets.diagnostics.data_checks.repeats import (
+    RepeatCount,
+    TrainRepeats,
+    input_codes,
+    repeats_across_splits,
+    repeats_in_train,
+)
 
 
 def examples_of(splits: list[str], **columns: Any) -> Examples:
@@ -44,12 +49,6 @@ def test_a_pair_repeats_only_as_a_whole() -> None:
     assert count.share == pytest.approx(3 / 5)
     assert count.by_split == {"validation": 1, "test": 2}
     assert count.row_ids == (102, 104, 105)
-
-
-def test_repeats_within_train_or_within_test_are_not_counted() -> None:
-    examples = examples_of(["train", "train", "test", "test"], text=["a", "a", "b", "b"])
-    count = across(examples)
-    assert (count.rows, count.share, count.by_split, count.row_ids) == (0, 0.0, {"test": 0}, ())
 
 
 def test_only_the_first_rows_are_named() -> None:

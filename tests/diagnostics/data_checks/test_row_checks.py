@@ -189,6 +189,11 @@ def test_a_class_over_three_times_another(data: Data, yes: int, passed: bool) ->
     assert outcome.found == f"largest and smallest class of train: {shares}"
 
 
+def test_classes_of_one_size_are_named_first_and_last(data: Data) -> None:
+    outcome = row_checks.classes_balanced(data(["train"] * 3, [2, 1, 0], ("a", "b", "c"), text=texts(3)))
+    assert (outcome.numbers["train.largest"], outcome.numbers["train.smallest"]) == ("'a' 0.3333", "'c' 0.3333")
+
+
 def test_a_class_absent_from_a_test_split_is_named(data: Data) -> None:
     outcome = row_checks.classes_balanced(
         data(["train", "train", "train", "test"], [0, 1, 2, 1], ("no", "yes", "x\n"), text=texts(4))

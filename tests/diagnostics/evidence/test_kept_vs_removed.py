@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics import attribute_shares, label_shares, mean_scores, text_lengths
-from aflite_assets.diagnostics.evidence.kept_vs_removed import annotator_shares, removed_by_class
+from aflite_assets.diagnostics.evidence.kept_vs_removed import (
+    annotator_shares,
+    attribute_shares,
+    label_shares,
+    mean_scores,
+    removed_by_class,
+    text_lengths,
+)
 from aflite_assets.errors import DataError, InvalidInputError
 
 KEPT = [True, False, False, False, True, True]
@@ -249,8 +255,3 @@ def test_a_dataset_without_the_column_gives_no_table() -> None:
 def test_a_split_without_annotators_is_left_out() -> None:
     rows = sides([0, 1], ["train", "test"], [True, True])
     assert annotator_shares(rows, annotated([0, 1], [[], [1, 1]]))["split"].to_pylist() == ["test"]
-
-
-def test_annotators_of_another_version_are_refused() -> None:
-    with pytest.raises(DataError, match="1 of 1 row ids are not in this table"):
-        annotator_shares(sides([7], ["train"], [True]), annotated([0], [[0]]))

@@ -138,15 +138,6 @@ def test_the_random_rows_are_as_many_as_the_kept_ones_and_farther_than_all() -> 
     assert means(found, "random", 10)[0] == pytest.approx(means(found, "after", 10)[0], rel=0.25)
 
 
-def test_keeping_what_lies_apart_shows_against_random_rows() -> None:
-    rng = np.random.default_rng(4)
-    crowd = np.tile([1.0, 0, 0], (200, 1)) + 0.01 * rng.normal(size=(200, 3))
-    features = np.concatenate([crowd, rng.normal(size=(40, 3)), crowd[:60]])
-    kept = np.r_[np.zeros(200), np.ones(40), np.zeros(60)]
-    found = distances_of(features, [0, 1] * 150, np.arange(300) < 240, kept)
-    assert means(found, "after", 1)[0] > 20 * means(found, "random", 1)[0]
-
-
 def test_samples_are_drawn_by_seed_and_keep_the_proportion() -> None:
     rng = np.random.default_rng(5)
     features, labels = rng.normal(size=(500, 3)), rng.integers(0, 2, 500).tolist()

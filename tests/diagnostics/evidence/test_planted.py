@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.planted import planted_by_iteration, planted_removed
-from aflite_assets.errors import DataError, InvalidInputError
+from aflite_assets.errors import InvalidInputError
 
 REMOVED_IN = [0, 0, 1, 1, None, None, None, 0, 1, None]
 MARKS = ["right", "right", "right", "none", "right", "wrong", None, "right", "wrong", "none"]
@@ -89,11 +89,6 @@ def test_an_attribute_that_the_rows_lack_is_named() -> None:
         InvalidInputError, match=r"names the attribute 'cue', but the rows have the attributes \['mark'\]"
     ):
         planted_removed(rows_of(), examples_of(), {"cue": ("right",)})
-
-
-def test_rows_of_another_version_are_refused() -> None:
-    with pytest.raises(DataError, match="1 of 11 row ids are not in this table"):
-        planted_removed(rows_of([*REMOVED_IN, 0], [*SPLITS, "test"]), examples_of(), {"mark": ("right",)})
 
 
 @given(st.lists(st.tuples(st.sampled_from(["right", "none"]), st.none() | st.integers(0, 3)), min_size=1, max_size=30))

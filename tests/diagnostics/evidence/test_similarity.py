@@ -40,9 +40,8 @@ def test_equals_scikit_learn() -> None:
     from sklearn.metrics.pairwise import cosine_similarity
 
     features, labels, kept = planted()
-    np.testing.assert_allclose(
-        cosine_similarities(features), cosine_similarity(features.astype(np.float64)), atol=1e-12
-    )
+    expected = cosine_similarity(features.astype(np.float64))
+    np.testing.assert_allclose(cosine_similarities(features, np.arange(300)), expected, atol=1e-12)
     table = found(features, labels, kept, shown_rows=5)
     assert table.schema == SCHEMA
     for row in table.to_pylist():
@@ -63,7 +62,7 @@ def test_blocks_do_not_change_the_mean(monkeypatch: pytest.MonkeyPatch) -> None:
 
     features, _, _ = planted()
     whole = mean_similarity(features, np.arange(300))
-    monkeypatch.setattr(similarity, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(similarity, "ROWS_AT_ONCE", 7)
     assert mean_similarity(features, np.arange(300)) == pytest.approx(whole, abs=1e-12)
 
 
@@ -89,7 +88,8 @@ def test_what_was_planted_shows_and_random_lies_between() -> None:
 
 
 def test_rows_of_zeros_are_like_nothing() -> None:
-    assert cosine_similarities(np.array([[0, 0], [3, 4]], np.float32)).tolist() == [[0, 0], [0, pytest.approx(1)]]
+    two = cosine_similarities(np.array([[0, 0], [3, 4]], np.float32), np.arange(2))
+    assert two.tolist() == [[0, 0], [0, pytest.approx(1)]]
     assert mean_similarity(np.array([[0, 0], [3, 4], [6, 8]], np.float32), np.arange(3)) == pytest.approx(1 / 3)
 
 
@@ -116,5 +116,5 @@ def test_what_does_not_fit_is_refused() -> None:
         found(np.ones((2, 2)), [0, 0, 1], np.ones(3, bool))
     features = np.ones((4, 2))
     features[1] = np.nan
-    with pytest.raises(InvalidInputError, match="a feature is NaN or infinite"):
+    with pytest.raises(InvalidInputError, match="a feature of row 1 is NaN or infinite"):
         found(features, [0] * 4, np.array([True, True, False, False]))

@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics import AmongDraws, WordArtifacts, word_artifacts
-from aflite_assets.diagnostics.evidence.word_artifacts import occurrences, word_scores, z_statistics
+from aflite_assets.diagnostics.evidence.word_artifacts import (
+    AmongDraws,
+    WordArtifacts,
+    occurrences,
+    word_artifacts,
+    word_scores,
+    z_statistics,
+)
 from aflite_assets.errors import InvalidInputError
 
 EXAMPLES = Examples(
@@ -47,64 +53,44 @@ def planted() -> Examples:
 ALL = np.arange(100)
 
 
-def word(found: WordArtifacts, name: str, label_name: str) -> dict[str, Any]:
-    (row,) = [row for row in found.words.to_pylist() if (row["word"], row["label_name"]) == (name, label_name)]
-    return dict(row)
+def found_in(examples: Examples, kept: np.ndarray, **given: Any) -> WordArtifacts:
+    found = word_artifacts(examples, kept, **{"seed": 0, **given})
+    assert found is not None
+    return found
+
+
+def means_in(examples: Examples, kept: np.ndarray, **given: Any) -> AmongDraws:
+    """The mean z of the words over the line, which is that of "not" for "no" in planted rows."""
+    means = found_in(examples, kept, **given).mean_z
+    assert means is not None
+    return means
 
 
 def test_planted_word_by_hand(planted: Examples) -> None:
-    found = word_artifacts(planted, np.arange(24, 100), seed=0, top=1)
-    assert found.tests == 6
-    row = word(found, "not", "no")
-    random = {name: row.pop(name) for name in ("rows_random", "z_random", "random_deviation", "drop_beyond_random")}
+    means = means_in(planted, np.arange(24, 100), top=1)
     # p = 30/36 against 1/2 over 36 rows: (1/3) / (1/12); then 6/12 against 26/76 over 12 rows.
     expected = 26 / 76
     z = (0.5 - expected) / np.sqrt(expected * (1 - expected) / 12)
-    assert row == {
-        "label": 0,
-        "label_name": "no",
-        "column": "text",
-        "word": "not",
-        "rank": 1,
-        "rows_full": 36,
-        "rows_kept": 12,
-        "share_full": pytest.approx(5 / 6),
-        "share_kept": 0.5,
-        "expected_full": 0.5,
-        "expected_kept": pytest.approx(expected),
-        "z_full": pytest.approx(4.0),
-        "z_kept": pytest.approx(z),
-    }
-    assert random["drop_beyond_random"] == pytest.approx(random["z_random"] - z)
+    assert (means.full, means.kept) == (pytest.approx(4.0), pytest.approx(z))
+    assert means.drop == pytest.approx(means.mean - z)
     # Of 26 "no" rows drawn of 50, 60 % have the word, and of all 50 "yes" rows the 6 that have it: 21.6 in the mean.
-    assert random["rows_random"] == pytest.approx(21.6, abs=1.0)
-    assert random["z_random"] == pytest.approx(
-        (15.6 - 21.6 * expected) / np.sqrt(21.6 * expected * (1 - expected)), abs=0.2
-    )
-    assert 0 < random["random_deviation"] < 0.6
+    assert means.mean == pytest.approx((15.6 - 21.6 * expected) / np.sqrt(21.6 * expected * (1 - expected)), abs=0.2)
+    assert 0 < means.deviation < 0.6
 
 
 def test_random_sets_are_those_of_the_seed_and_of_the_kept_class_sizes(planted: Examples) -> None:
     kept = np.concatenate([np.arange(10), np.arange(50, 90)])
-    found = word_artifacts(planted, kept, seed=3, draws=4, min_rows=1)
-    rng_rows, rng_z = [], []
+    alone = []
     for number in range(4):
         rng = np.random.default_rng([3, number])
-        drawn = np.concatenate(
-            [rng.choice(np.arange(50), 10, replace=False), rng.choice(np.arange(50, 100), 40, replace=False)]
-        )
-        alone = word_artifacts(planted, drawn, seed=0, draws=2, min_rows=1)
-        rng_rows.append(word(alone, "not", "no")["rows_kept"])
-        rng_z.append(word(alone, "not", "no")["z_kept"])
-    row = word(found, "not", "no")
-    assert row["rows_random"] == np.mean(rng_rows)
-    assert row["z_random"] == pytest.approx(np.mean(rng_z))
-    assert row["random_deviation"] == pytest.approx(np.std(rng_z, ddof=1))
-    assert word(word_artifacts(planted, kept, seed=4, draws=4, min_rows=1), "not", "no")["z_random"] != row["z_random"]
+        drawn = [rng.choice(np.arange(50), 10, replace=False), rng.choice(np.arange(50, 100), 40, replace=False)]
+        alone.append(means_in(planted, np.concatenate(drawn), draws=2).kept)
+    assert means_in(planted, kept, seed=3, draws=4).random == pytest.approx(alone)
+    assert means_in(planted, kept, seed=4, draws=4).random != pytest.approx(alone)
 
 
 def test_words_over_the_line_in_every_set(planted: Examples) -> None:
-    found = word_artifacts(planted, np.concatenate([np.arange(24, 50), np.arange(50, 76)]), seed=0)
+    found = found_in(planted, np.concatenate([np.arange(24, 50), np.arange(50, 76)]))
     assert found.line == pytest.approx(2.9352, abs=1e-4)
     counts = found.over_line.to_pylist()
     assert [(row["label"], row["label_name"], row["words_full"], row["words_kept"]) for row in counts] == [
@@ -123,24 +109,17 @@ def test_words_over_the_line_in_every_set(planted: Examples) -> None:
 
 def test_rows_removed_with_the_word_drop_more_than_random_sets(planted: Examples) -> None:
     # All 30 "no" rows with the word went, and as many "yes" rows.
-    found = word_artifacts(planted, np.concatenate([np.arange(30, 50), np.arange(60, 80)]), seed=0, draws=50)
-    row = word(found, "not", "no")
-    assert (row["rows_kept"], row["share_kept"], row["z_kept"]) == (0, None, None)
+    means = means_in(planted, np.concatenate([np.arange(30, 50), np.arange(60, 80)]), draws=50)
     # A word that is gone gives nothing away: it counts as z = 0.
-    assert row["drop_beyond_random"] == row["z_random"] > 1.5
-    assert found.mean_z is not None
-    assert (found.mean_z.full, found.mean_z.kept) == (pytest.approx(4.0), 0)
-    assert found.mean_z.mean == pytest.approx(row["z_random"])
-    assert found.mean_z.drop == pytest.approx(row["drop_beyond_random"])
-    assert found.mean_z.kept_is_lowest
-    assert not found.mean_z.kept_is_highest
+    assert (means.full, means.kept) == (pytest.approx(4.0), 0)
+    assert means.drop == means.mean > 1.5
+    assert (means.kept_is_lowest, means.kept_is_highest) == (True, False)
 
 
 def test_rows_kept_with_the_word_are_tied_more_closely(planted: Examples) -> None:
-    found = word_artifacts(planted, np.concatenate([np.arange(30), np.arange(60, 90)]), seed=0, draws=50)
-    assert found.mean_z is not None
-    assert found.mean_z.kept_is_highest
-    assert found.mean_z.drop < 0
+    means = means_in(planted, np.concatenate([np.arange(30), np.arange(60, 90)]), draws=50)
+    assert means.kept_is_highest
+    assert means.drop < 0
 
 
 def test_rows_kept_at_random_are_the_lowest_as_often_as_chance_has_it(planted: Examples) -> None:
@@ -150,8 +129,7 @@ def test_rows_kept_at_random_are_the_lowest_as_often_as_chance_has_it(planted: E
         kept = np.concatenate(
             [rng.choice(np.arange(50), 30, replace=False), rng.choice(np.arange(50, 100), 20, replace=False)]
         )
-        means = word_artifacts(planted, kept, seed=seed, draws=9, top=1).mean_z
-        assert means is not None
+        means = means_in(planted, kept, seed=seed, draws=9, top=1)
         lowest += means.kept_is_lowest
         highest += means.kept_is_highest
         drops.append(means.drop)
@@ -162,71 +140,44 @@ def test_rows_kept_at_random_are_the_lowest_as_often_as_chance_has_it(planted: E
 
 
 def test_nothing_removed_is_no_drop(planted: Examples) -> None:
-    found = word_artifacts(planted, ALL, seed=0)
-    assert found.words["drop_beyond_random"].to_pylist() == [0.0] * found.words.num_rows
-    assert found.words["random_deviation"].to_pylist() == [0.0] * found.words.num_rows
+    found = found_in(planted, ALL)
+    assert found.mean_z is not None
+    assert (found.mean_z.drop, found.mean_z.deviation) == (0.0, 0.0)
     assert found.words_over_line == AmongDraws(1, (1,) * 20, 1)
     assert not found.words_over_line.kept_is_lowest
     assert not found.words_over_line.kept_is_highest
 
 
-def test_nothing_kept_and_a_class_without_rows(planted: Examples) -> None:
-    nothing = word_artifacts(planted, np.empty(0, dtype=np.int64), seed=0)
-    one_class = word_artifacts(planted, np.arange(50), seed=0)
-    for found in (nothing, one_class):
-        columns = ("z_random", "random_deviation", "z_kept", "drop_beyond_random")
-        assert {tuple(row[name] for name in columns) for row in found.words.to_pylist()} == {(None,) * 4}
-        assert found.mean_z is None
-        assert found.over_line["words_kept"].to_pylist() == [0, 0, 0]
-    assert set(nothing.words["rows_kept"].to_pylist()) == {0}
+@pytest.mark.parametrize("kept", [0, 50])
+def test_nothing_kept_and_a_class_without_rows(planted: Examples, kept: int) -> None:
+    found = found_in(planted, np.arange(kept))
+    assert found.mean_z is None
+    assert found.over_line["words_kept"].to_pylist() == [0, 0, 0]
 
 
 def test_the_line_is_the_papers() -> None:
     # The authors' plot draws the line for 0.01 / 28000 at z = 4.9578; 140 words x 2 labels here.
     words = " ".join(f"w{number}" for number in range(140))
-    found = word_artifacts(examples_of([0, 1], [words] * 2), np.arange(2), seed=0, min_rows=1, significance=0.01 / 100)
-    assert found.tests == 280
+    found = found_in(examples_of([0, 1], [words] * 2), np.arange(2), min_rows=1, significance=0.01 / 100)
     assert found.line == pytest.approx(4.9578, abs=1e-3)
-
-
-def test_the_same_word_in_premise_and_hypothesis_is_two_words() -> None:
-    examples = examples_of([0, 0, 1, 1], ["cat"] * 4, text_pair=pa.array(["cat", "cat", None, "dog"]))
-    found = word_artifacts(examples, np.arange(4), seed=0, min_rows=2, top=5)
-    assert found.tests == 4
-    shares = {(row["column"], row["word"], row["label_name"]): row["share_full"] for row in found.words.to_pylist()}
-    assert shares == {
-        ("text", "cat", "no"): 0.5,
-        ("text", "cat", "yes"): 0.5,
-        ("text_pair", "cat", "no"): 1.0,
-        ("text_pair", "cat", "yes"): 0.0,
-    }
 
 
 def test_what_hyphens_join_is_one_word() -> None:
     examples = examples_of([0, 1, 0, 1], ["Buy xz-17 now", "xz 17-", "well\u2010known--xz", "-17"])
-    found = word_artifacts(examples, np.arange(4), seed=0, min_rows=1)
-    assert set(found.words["word"].to_pylist()) == {"buy", "xz-17", "now", "xz", "17", "well\u2010known"}
+    assert {word for _, word in occurrences(examples).vocabulary} == {
+        "buy",
+        "xz-17",
+        "now",
+        "xz",
+        "17",
+        "well\u2010known",
+    }
 
 
-def test_rare_words_are_not_tested() -> None:
-    examples = examples_of([0, 0, 1], ["a b", "a b", "a c"])
-    found = word_artifacts(examples, np.arange(3), seed=0, min_rows=2)
-    assert set(found.words["word"].to_pylist()) == {"a", "b"}
-
-
-def test_a_label_without_rows_has_no_words() -> None:
-    found = word_artifacts(examples_of([0, 0], ["a", "a"]), np.arange(2), seed=0, min_rows=1)
-    assert found.words.num_rows == 0
-    assert found.mean_z is None
-    assert found.over_line["words_full"].to_pylist() == [0, 0, 0]
-
-
-@pytest.mark.parametrize("texts", [[], ["", None, "...", "\x00\x1b"]])
-def test_texts_without_words(texts: list[str | None]) -> None:
-    found = word_artifacts(examples_of([0] * len(texts), texts), np.empty(0, dtype=np.int64), seed=0)
-    assert found.tests == 0
-    assert found.words.num_rows == 0
-    assert found.over_line["words_full"].to_pylist() == [0, 0, 0]
+@pytest.mark.parametrize("texts", [["a", "a"], [], ["", None, "...", "\x00\x1b"]])
+def test_one_label_or_no_word_gives_nothing(texts: list[str | None]) -> None:
+    kept = np.arange(len(texts))
+    assert word_artifacts(examples_of([0] * len(texts), texts), kept, seed=0, min_rows=1) is None
 
 
 ROWS = st.lists(
@@ -250,37 +201,31 @@ def words_of(text: str) -> list[str]:
 def test_counts_are_those_found_one_by_one(rows: list[tuple[int, str]], data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.sampled_from(range(len(rows))), unique=True))
     examples = examples_of([label for label, _ in rows], [text for _, text in rows])
-    found = word_artifacts(examples, np.array(kept, dtype=np.int64), seed=0, draws=2, min_rows=1, top=10**6)
-    for entry in found.words.to_pylist():
-        for name, inside in (("full", range(len(rows))), ("kept", kept)):
-            holding = [row for row in inside if entry["word"] in words_of(rows[row][1])]
-            assert entry[f"rows_{name}"] == len(holding)
-            with_label = sum(rows[row][0] == entry["label"] for row in holding)
-            assert entry[f"share_{name}"] == (with_label / len(holding) if holding else None)
+    present = occurrences(examples)
+    assert {word for _, word in present.vocabulary} == {word for _, text in rows for word in words_of(text)} - {""}
+    counts = word_scores(present, examples, np.isin(np.arange(len(rows)), kept)).counts
+    for (_, word), of_word in zip(present.vocabulary, counts.tolist(), strict=True):
+        holding = [rows[row][0] for row in kept if word in words_of(rows[row][1])]
+        assert of_word == [holding.count(0), holding.count(1)]
 
 
 def test_the_order_does_not_depend_on_the_process() -> None:
     script = """
-import numpy as np
-import pyarrow as pa
-from aflite_assets.diagnostics import word_artifacts
-from aflite_assets.data.examples import Examples
-text = " ".join(f"w{n}" for n in range(50))
-examples = Examples(pa.table({"row_id": [0, 1], "label": [0, 1], "text": [text, text]}), ("no", "yes"))
 import sys
-sys.stdout.write(" ".join(word_artifacts(examples, np.arange(2), seed=0, min_rows=1).words["word"].to_pylist()))
+import pyarrow as pa
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
+text = " ".join(f"w{n}" for n in range(50))
+examples = Examples(pa.table({"row_id": [0], "label": [0], "text": [text]}), ("no", "yes"))
+sys.stdout.write(" ".join(word for _, word in occurrences(examples).vocabulary))
 """
     outputs = [
         subprocess.run(
-            [sys.executable, "-c", script],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
         ).stdout
         for seed in ("1", "2")
     ]
-    assert outputs[0] == outputs[1] == " ".join([f"w{number}" for number in range(20)] * 2)
+    assert outputs[0] == outputs[1] == " ".join(f"w{number}" for number in range(50))
 
 
 def test_inputs_are_checked(planted: Examples) -> None:
@@ -310,12 +255,6 @@ def test_the_drop_is_from_the_mean_of_the_random_sets() -> None:
 def test_what_equals_a_random_set_is_neither_lowest_nor_highest(kept: float, lowest: bool, highest: bool) -> None:
     one = AmongDraws(10.0, (4.0, 6.0, 8.0), kept)
     assert (one.kept_is_lowest, one.kept_is_highest) == (lowest, highest)
-
-
-def test_one_of_equally_drawn_numbers_is_the_lowest_one_time_in_draws_and_one() -> None:
-    numbers = np.random.default_rng(0).normal(size=(4000, 20))
-    lowest = [AmongDraws(0.0, tuple(row[1:]), row[0]).kept_is_lowest for row in numbers]
-    assert np.mean(lowest) == pytest.approx(1 / 20, abs=0.012)
 
 
 def test_every_word_counts_once_per_row_and_column() -> None:

@@ -3,14 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aflite_assets.diagnostics.bins import bin_edges, binned
 from aflite_assets.diagnostics.properties.ties import (
     NOWHERE,
     independent_rows,
     learn_tie,
     pointed,
-    random_rows,
 )
+from aflite_assets.diagnostics.record_tables import random_rows
 
 LABELS = np.repeat([0, 1], 500)
 
@@ -67,15 +66,3 @@ def test_independent_rows_have_no_tie_and_the_classes_keep_their_sizes(seed: int
     assert np.bincount(LABELS[kept]) == pytest.approx([tie.overlap * share * 500] * 2, abs=1.5)
     alike = random_rows(LABELS, kept, rng)
     assert np.bincount(LABELS[alike]).tolist() == np.bincount(LABELS[kept]).tolist()
-
-
-def test_numbers_are_cut_at_their_quantiles_and_named() -> None:
-    values = np.append(np.arange(80.0), np.nan)
-    edges = bin_edges(values)
-    assert edges.tolist() == [9, 19, 29, 39, 49, 59, 69]
-    assert binned(np.array([0.0, 9.0, 9.5, 70.0, 500.0, np.nan]), edges).tolist() == [
-        "at most 9", "at most 9", "over 9 to 19", "over 69", "over 69", "none",
-    ]  # fmt: skip
-    assert bin_edges(np.full(5, 3.0)).tolist() == []
-    assert binned(np.array([3.0, np.nan]), np.zeros(0)).tolist() == ["any", "none"]
-    assert bin_edges(np.full(3, np.nan)).tolist() == []

@@ -44,15 +44,10 @@ class CompiledPasses:
         self._edges = np.append(self._edges, len(pool.rows))
         self._starts = sets.starts(self._edges)
 
-    @property
-    def threads(self) -> Threads:
-        """Threads for the compiled kernels."""
-        return self._threads
-
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the gradients, as specified by `GradientPasses.gradients`."""
+        """Return the gradients, as specified by `TorchPasses.gradients`."""
         sums, intercept_sums = torch.zeros_like(weights), torch.zeros(intercepts.shape, dtype=torch.float64)
         chosen = numbers.numpy()
         starts, seen = self._starts[chosen], self._sets.seen[chosen]
@@ -77,7 +72,7 @@ class CompiledPasses:
         return sums, intercept_sums.to(intercepts.dtype)
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
-        """Add the models' predictions to `counts`, as specified by `DataPasses.count`."""
+        """Add the models' predictions to `counts`, as specified by `TorchPasses.count`."""
         bits = self._sets.unpredicted_bits(len(self._pool.rows))
         for block in self._pool.blocks():
             low, high = np.searchsorted(self._counted, (block.first, block.stop))

@@ -3,14 +3,14 @@ that point.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
-from aflite_assets.algorithm.linear.engine.passes import GradientPasses
 from aflite_assets.algorithm.linear.engine.training_sets import TrainingSets
 from aflite_assets.algorithm.linear.losses import Objective, curvature_of
-from aflite_assets.algorithm.linear.solver.lbfgs import advance_all, minimise
+from aflite_assets.algorithm.linear.solver.lbfgs import LossGradients, advance_all, minimise
 from aflite_assets.algorithm.linear.solver.preconditioner import Preconditioner, Sample, preconditioner_at
 from aflite_assets.algorithm.linear.threads import Threads
 
@@ -61,7 +61,7 @@ class Fits:
 
 
 def fit(
-    passes: GradientPasses,
+    gradients: LossGradients,
     sets: TrainingSets,
     objective: Objective,
     preconditioner: Preconditioner,
@@ -69,9 +69,11 @@ def fit(
     *,
     tolerance: float,
     memory_limit: int,
+    threads: Threads | None = None,
     together: int | None = None,
 ) -> Fits:
-    """Fit a classifier to every training set. `together` is the number of training sets whose L-BFGS vectors must fit
+    """Fit a classifier to every training set. `threads` run the compiled steps; without `threads`, torch computes the
+    steps. `together` is the number of training sets whose L-BFGS vectors must fit
     into memory at the same time, by default all sets.
 
     For a training set with a single class, the classifier keeps the starting weights, because any weights predict that
@@ -86,17 +88,17 @@ def fit(
     converged = torch.ones(len(sets), dtype=torch.bool, device=device)
     evaluations = torch.zeros(len(sets), dtype=torch.int64, device=device)
     if len(needed):
-        at_once, cached = together or len(sets), passes.threads is not None
+        at_once, cached = together or len(sets), threads is not None
         task = _Task(
-            passes,
+            lambda weights, intercepts, problems: gradients(weights, intercepts, needed[problems]),
             preconditioner,
             start,
-            needed,
             torch.as_tensor(objective.strengths(sets.seen), dtype=dtype, device=device)[needed],
             tolerance * torch.as_tensor(sets.sizes, dtype=dtype, device=device)[needed].sqrt(),
             _memory(preconditioner.size, at_once, dtype.itemsize, memory_limit, cached=cached),
         )
-        fits = _fit_with_torch(task) if passes.threads is None else _fit_compiled(task, passes.threads)
+        limits = {"most_evaluations": _MOST_EVALUATIONS[dtype], "patience": _PATIENCE[dtype]}
+        fits = _fit_with_torch(task, **limits) if threads is None else _fit_compiled(task, threads, **limits)
         weights[needed], intercepts[needed] = fits.weights, fits.intercepts
         converged[needed], evaluations[needed] = fits.converged, fits.evaluations
     return Fits(weights, intercepts, converged, evaluations)
@@ -104,30 +106,17 @@ def fit(
 
 @dataclass(frozen=True)
 class _Task:
-    """A fitting task: an L2 strength and a tolerance for each training set in `numbers`."""
+    """A fitting task: an L2 strength and a tolerance for each problem, and the gradients of the losses."""
 
-    passes: GradientPasses
+    gradients: LossGradients
     preconditioner: Preconditioner
     start: Point
-    numbers: torch.Tensor
     strengths: torch.Tensor
     tolerances: torch.Tensor
     memory: int
 
-    def gradients(
-        self, weights: torch.Tensor, intercepts: torch.Tensor, problems: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the gradients of the losses for the selected entries of `numbers`."""
-        return self.passes.gradients(weights, intercepts, self.numbers[problems])
 
-    @property
-    def limits(self) -> dict[str, int]:
-        """Limits at which a fit is stopped without convergence."""
-        dtype = self.start.weights.dtype
-        return {"most_evaluations": _MOST_EVALUATIONS[dtype], "patience": _PATIENCE[dtype]}
-
-
-def _fit_with_torch(task: _Task) -> Fits:
+def _fit_with_torch(task: _Task, **limits: int) -> Fits:
     preconditioner, start = task.preconditioner, task.start
 
     def gradients(z: torch.Tensor, problems: torch.Tensor) -> torch.Tensor:
@@ -140,12 +129,12 @@ def _fit_with_torch(task: _Task) -> Fits:
         weights, intercepts = preconditioner.weights(z)
         return start.weights + weights, start.intercepts + intercepts
 
-    zero = start.weights.new_zeros(len(task.numbers), preconditioner.size)
-    least = minimise(gradients, zero, tolerance=task.tolerances, memory=task.memory, **task.limits)
+    zero = start.weights.new_zeros(len(task.strengths), preconditioner.size)
+    least = minimise(gradients, zero, tolerance=task.tolerances, memory=task.memory, **limits)
     return Fits(*classifiers(least.z), least.converged, least.evaluations)
 
 
-def _fit_compiled(task: _Task, threads: Threads) -> Fits:
+def _fit_compiled(task: _Task, threads: Threads, **limits: int) -> Fits:
     # Imported where it is used: loading the compiler takes longer than a small job.
     from aflite_assets.algorithm.linear.solver.compiled_lbfgs import CompiledProblems
 
@@ -158,12 +147,27 @@ def _fit_compiled(task: _Task, threads: Threads) -> Fits:
         strengths=task.strengths,
         memory=task.memory,
     )
-    evaluations = advance_all(problems, tolerance=task.tolerances, **task.limits)
+    evaluations = advance_all(problems, tolerance=task.tolerances, **limits)
     return Fits(*problems.classifiers(), problems.norms <= task.tolerances, evaluations)
 
 
+def summed(gradients: LossGradients, parts: int) -> LossGradients:
+    """Return the gradients of one large training set that is split into `parts` for several threads. The results of the
+    parts are summed in order.
+    """
+
+    def sums(
+        weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        all_parts = torch.arange(parts, device=numbers.device)
+        of_parts = gradients(weights.repeat(parts, 1, 1), intercepts.repeat(parts, 1), all_parts)
+        return of_parts[0].sum(dim=0, keepdim=True), of_parts[1].sum(dim=0, keepdim=True)
+
+    return sums
+
+
 def pooled_start(
-    passes: GradientPasses,
+    gradients: LossGradients,
     sets: TrainingSets,
     objective: Objective,
     sample: Sample,
@@ -171,6 +175,7 @@ def pooled_start(
     *,
     train_size: float,
     memory_limit: int,
+    threads: Threads | None,
 ) -> Point:
     """Return the optimum on one large training set, from which all fits start. The L2 strength is scaled to the number
     of rows of the large set.
@@ -182,7 +187,8 @@ def pooled_start(
     preconditioner = preconditioner_at(
         sample, codes, zero.weights, zero.intercepts, loss=scaled.loss, train_size=rows, strength=scaled.strength
     )
-    fits = fit(passes, sets, scaled, preconditioner, zero, tolerance=START_PRECISION, memory_limit=memory_limit)
+    limits: dict[str, Any] = {"tolerance": START_PRECISION, "memory_limit": memory_limit, "threads": threads}
+    fits = fit(gradients, sets, scaled, preconditioner, zero, **limits)
     return Point(fits.weights[0], fits.intercepts[0])
 
 

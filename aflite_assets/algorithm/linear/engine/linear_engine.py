@@ -5,7 +5,7 @@ between iterations, and returns the counts of predictions.
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -19,16 +19,10 @@ from aflite_assets.algorithm.linear.engine.fitting import (
     fit,
     pooled_start,
     sets_at_once,
+    summed,
     tolerance_at,
 )
-from aflite_assets.algorithm.linear.engine.passes import (
-    Counts,
-    DataPasses,
-    SummedPasses,
-    TorchPasses,
-    gathered_bytes,
-    most_gathered,
-)
+from aflite_assets.algorithm.linear.engine.passes import Counts, TorchPasses, gathered_bytes, most_gathered
 from aflite_assets.algorithm.linear.engine.pool import PoolFeatures, pool_on, working_memory
 from aflite_assets.algorithm.linear.engine.preparation import draw, prepare
 from aflite_assets.algorithm.linear.engine.results import (
@@ -42,11 +36,15 @@ from aflite_assets.algorithm.linear.engine.results import (
 )
 from aflite_assets.algorithm.linear.engine.training_sets import TrainingSets
 from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID, SOFTMAX, Objective, n_outputs
+from aflite_assets.algorithm.linear.solver.lbfgs import LossGradients
 from aflite_assets.algorithm.linear.solver.preconditioner import Preconditioner, preconditioner_at
 from aflite_assets.algorithm.linear.threads import Threads, one_torch_thread
 from aflite_assets.algorithm.partitions import Purpose
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import Tally, counts_classes
+
+if TYPE_CHECKING:
+    from aflite_assets.algorithm.linear.engine.compiled_passes import CompiledPasses
 
 _log = logging.getLogger(__name__)
 
@@ -272,13 +270,14 @@ class LinearEngine:
         parts = TrainingSets.of(np.array_split(drawn, n_parts), codes, n_classes=n_classes)
         parts = replace(parts, seen=np.repeat(whole.seen, n_parts, axis=0))
         return pooled_start(
-            SummedPasses(self._passes(parts, drawn[:0], objective), n_parts),
+            summed(self._passes(parts, drawn[:0], objective).gradients, n_parts),
             whole,
             objective,
             self._prepared.sample,
             self._prepared.sample_codes,
             train_size=train_size,
             memory_limit=self._working_memory,
+            threads=self._threads if self._prepared.compiled else None,
         )
 
     def _add_predictions(
@@ -291,7 +290,8 @@ class LinearEngine:
         for first in range(0, len(sets), problem.at_once):
             part = sets.part(first, min(first + problem.at_once, len(sets)))
             passes = self._passes(part, counted, problem.objective)
-            fits = self._fit(passes, part, problem, together=problem.at_once)
+            threads = self._threads if self._prepared.compiled else None
+            fits = self._fit(passes.gradients, part, problem, threads=threads, together=problem.at_once)
             self._repeat_in_float64(fits, part, problem)
             passes.count(fits.weights, fits.intercepts, counts)
             evaluations.append(fits.evaluations.numpy(force=True))
@@ -326,7 +326,7 @@ class LinearEngine:
         joined, (block,) = TrainingSets.joined(sets), self._pool.blocks()
         copies = torch.from_numpy(block.features).repeat(len(sets), 1)
         passes = self._torch_passes(self._pool, joined, problem.objective, resident=copies)
-        return self._fit(passes, joined, problem, together=len(joined))
+        return self._fit(passes.gradients, joined, problem, together=len(joined))
 
     def _permuted_at_once(self, sets: Sequence[TrainingSets], problem: _Problem) -> int:
         """Return the number of label vectors whose classifiers are fitted together, at least 1.
@@ -340,15 +340,24 @@ class LinearEngine:
         most = min(most_gathered(self._working_memory) // (copied + gathered), CACHED_BYTES // vectors)
         return max(1, min(most, problem.at_once // len(largest)))
 
-    def _fit(self, passes: DataPasses, sets: TrainingSets, problem: _Problem, *, together: int = 1) -> Fits:
+    def _fit(
+        self,
+        gradients: LossGradients,
+        sets: TrainingSets,
+        problem: _Problem,
+        *,
+        threads: Threads | None = None,
+        together: int = 1,
+    ) -> Fits:
         return fit(
-            passes,
+            gradients,
             sets,
             problem.objective,
             problem.preconditioner,
             problem.start,
             tolerance=problem.tolerance,
             memory_limit=self._working_memory,
+            threads=threads,
             together=together,
         )
 
@@ -366,7 +375,7 @@ class LinearEngine:
             alone = TrainingSets.of([np.arange(len(rows))], codes, n_classes=len(self._inputs.classes))
             start = Point(fits.weights[number].double(), fits.intercepts[number].double())
             again = self._fit(
-                self._torch_passes(self._pool_of(rows, np.dtype(np.float64)), alone, problem.objective),
+                self._torch_passes(self._pool_of(rows, np.dtype(np.float64)), alone, problem.objective).gradients,
                 alone,
                 replace(problem, start=start, preconditioner=precise),
             )
@@ -393,7 +402,7 @@ class LinearEngine:
             hold=self._prepared.device.type == "cpu",
         )
 
-    def _passes(self, sets: TrainingSets, counted: np.ndarray, objective: Objective) -> DataPasses:
+    def _passes(self, sets: TrainingSets, counted: np.ndarray, objective: Objective) -> "CompiledPasses | TorchPasses":
         if not self._prepared.compiled:
             return self._torch_passes(self._pool, sets, objective, counted, self._resident)
         # Imported where it is used: loading the compiler takes longer than a small job.

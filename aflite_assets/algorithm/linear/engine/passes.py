@@ -6,7 +6,6 @@ kernels.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -14,7 +13,6 @@ import torch
 from aflite_assets.algorithm.linear import losses
 from aflite_assets.algorithm.linear.engine.pool import PoolFeatures
 from aflite_assets.algorithm.linear.engine.training_sets import TrainingSets
-from aflite_assets.algorithm.linear.threads import Threads
 
 
 @dataclass(frozen=True)
@@ -61,57 +59,6 @@ class Counts:
         return Counts(self.correct, self.class_counts, self.label_sums[:0], self.matrix_sums[:0])
 
 
-class GradientPasses(Protocol):
-    """Passes over one pool that compute gradients for several training sets. All tensors have the same device and
-    dtype.
-    """
-
-    @property
-    def threads(self) -> Threads | None:
-        """Threads for the compiled kernels, or None if torch computes the passes."""
-        ...
-
-    def gradients(
-        self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the gradients of the loss for each training set in `numbers`, with respect to the weights (numbers x
-        outputs x width) and the intercepts (numbers x outputs).
-
-        The gradients are computed at `weights` and `intercepts`, which have the same shapes as the gradients.
-        """
-        ...
-
-
-class DataPasses(GradientPasses, Protocol):
-    """Passes that compute gradients and also count predictions."""
-
-    def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
-        """Predict the rows with the models of all training sets, and add the predictions to `counts`."""
-        ...
-
-
-class SummedPasses:
-    """Passes for one large training set, split into `parts` for several threads. The results of the parts are summed in
-    order.
-    """
-
-    def __init__(self, passes: GradientPasses, parts: int) -> None:
-        self._passes, self._parts = passes, parts
-
-    @property
-    def threads(self) -> Threads | None:
-        """Threads for the compiled kernels, or None if torch computes the passes."""
-        return self._passes.threads
-
-    def gradients(
-        self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the gradients summed over the parts, as specified by `GradientPasses.gradients`."""
-        all_parts = torch.arange(self._parts, device=numbers.device)
-        sums = self._passes.gradients(weights.repeat(self._parts, 1, 1), intercepts.repeat(self._parts, 1), all_parts)
-        return sums[0].sum(dim=0, keepdim=True), sums[1].sum(dim=0, keepdim=True)
-
-
 @dataclass(frozen=True)
 class _GatheredRows:
     """Copied rows of equally large training sets: `features`, sets x rows x width, and `codes`, sets x rows.
@@ -126,7 +73,7 @@ class _GatheredRows:
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor, loss: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the gradients as `GradientPasses.gradients` does."""
+        """Return the gradients as `TorchPasses.gradients` does."""
         features, codes, seen = self.features, self.codes, self.seen
         if len(numbers) < len(features):
             features, codes, seen = (part.index_select(0, numbers) for part in (features, codes, seen))
@@ -172,14 +119,15 @@ class TorchPasses:
         self._seen = torch.from_numpy(sets.seen).to(device)
         self._gathered: _GatheredRows | None = None
 
-    @property
-    def threads(self) -> None:
-        """Always None, because torch manages its own threads."""
-
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the gradients, as specified by `GradientPasses.gradients`."""
+        """Return the gradients of the loss for each training set in `numbers`, with respect to the weights (numbers x
+        outputs x width) and the intercepts (numbers x outputs).
+
+        The gradients are computed at `weights` and `intercepts`, which have the same shapes as the gradients. All
+        tensors have the same device and dtype.
+        """
         if self._gathered is None and self._can_gather(weights):
             self._gathered = self._gather(weights)
         if self._gathered is not None:
@@ -200,7 +148,7 @@ class TorchPasses:
         return sums, intercept_sums
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
-        """Add the models' predictions to `counts`, as specified by `DataPasses.count`."""
+        """Predict the rows with the models of all training sets, and add the predictions to `counts`."""
         columns = len(weights) * self._sets.seen.shape[1]
         most = max(1, self._memory_limit // 8 // (4 * columns * weights.element_size()))
         for first, features in self._blocks():

@@ -130,7 +130,11 @@ class PoolFeatures:
         row_bytes = self._standardization.width * self.dtype.itemsize
         chunks = list(row_blocks(block.stop - block.start, row_bytes=row_bytes, memory_limit=_CHUNK_BYTES))
         rows = self.rows[block]
-        list(self._threads.map(lambda chunk: self._convert(rows[chunk], self._buffer[chunk]), chunks))
+
+        def fill(chunk: slice) -> None:
+            convert(self._features, rows[chunk], self._standardization, self._buffer[chunk])
+
+        list(self._threads.map(fill, chunks))
 
     def _rotate(self) -> None:
         if self._standardization.rotation is None:
@@ -138,9 +142,6 @@ class PoolFeatures:
         rotation = torch.from_numpy(self._standardization.rotation).to(torch.from_numpy(self._buffer).dtype)
         blocks = torch.from_numpy(self._buffer).split(_ROTATED_ROWS)
         list(self._threads.map(lambda rows: rows.copy_(rows @ rotation), blocks))
-
-    def _convert(self, rows: np.ndarray, target: np.ndarray) -> None:
-        convert(self._features, rows, self._standardization, target)
 
 
 def convert(features: np.ndarray, rows: np.ndarray, standardization: Standardization, target: np.ndarray) -> None:

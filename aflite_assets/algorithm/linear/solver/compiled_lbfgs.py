@@ -5,7 +5,6 @@ processed one after the other, so that the data of a classifier stay in the proc
 arrays are C-ordered, and float32 unless stated otherwise.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -13,15 +12,9 @@ import numpy as np
 import torch
 from numba import njit
 
-from aflite_assets.algorithm.linear.solver.lbfgs import LONGEST, SHORTEST, STEEPEST
+from aflite_assets.algorithm.linear.solver.lbfgs import LONGEST, SHORTEST, STEEPEST, LossGradients
 from aflite_assets.algorithm.linear.solver.preconditioner import Preconditioner
 from aflite_assets.algorithm.linear.threads import Threads
-
-LossGradients = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
-"""A function `f(weights, intercepts, problems)` that returns the gradients of the losses of some problems, without the
-penalty. The function takes weights (problems x outputs x width) and intercepts (problems x outputs), and returns
-gradients of the same shapes.
-"""
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 """The "fast math" options that let numba vectorise sums. Infinities and NaN are still handled correctly."""

@@ -25,6 +25,12 @@ Gradients = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 problems x size.
 """
 
+LossGradients = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+"""A function `f(weights, intercepts, problems)` that returns the gradients of the losses of some problems, without the
+penalty. The function takes weights (problems x outputs x width) and intercepts (problems x outputs), and returns
+gradients of the same shapes.
+"""
+
 STEEPEST = 0.9
 """A step is taken if the slope at its end is at most this share of the absolute slope at its start."""
 

@@ -11,7 +11,7 @@ classifier.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -87,12 +87,13 @@ class Preconditioner:
         rest = self.scales * z[:, len(self.dense) :].reshape(models, outputs, -1)
         along = torch.cat([top[:, :, :-1], rest], dim=2)
         intercepts = top[:, :, -1] - torch.linalg.vecdot(along, self.centres)
-        weights = self._mixed(along)
+        weights = self.mixing @ along if self.is_mixed else along
         return weights if self.basis is None else weights @ self.basis.T, intercepts @ self.mixing.T
 
     def gradient(self, weights: torch.Tensor, intercepts: torch.Tensor) -> torch.Tensor:
         """Return the gradient with respect to z, from the gradients with respect to weights and intercepts."""
-        along = self._unmixed(weights if self.basis is None else weights @ self.basis)
+        along = weights if self.basis is None else weights @ self.basis
+        along = self.mixing.T @ along if self.is_mixed else along
         intercepts = intercepts @ self.mixing
         along = torch.addcmul(along, intercepts[:, :, None], self.centres, value=-1)
         directions = along.shape[2] - self.scales.shape[1]
@@ -103,12 +104,6 @@ class Preconditioner:
         """Return the preconditioner in float64."""
         basis = None if self.basis is None else self.basis.double()
         return Preconditioner(basis, *(part.double() for part in (self.mixing, self.centres, self.dense, self.scales)))
-
-    def _mixed(self, along: torch.Tensor) -> torch.Tensor:
-        return self.mixing @ along if self.is_mixed else along
-
-    def _unmixed(self, along: torch.Tensor) -> torch.Tensor:
-        return self.mixing.T @ along if self.is_mixed else along
 
 
 def preconditioner_at(
@@ -129,7 +124,7 @@ def preconditioner_at(
     outputs = len(intercepts)
     curvature = curvature_of(sample.features @ weights.T + intercepts, codes, loss)
     if 1 < outputs <= _MIXED_OUTPUTS:
-        curvature = curvature.mixed(torch.linalg.eigh(curvature.total())[1])
+        curvature = replace(curvature, mixing=torch.linalg.eigh(curvature.total())[1])
     factor = train_size / len(codes)
     along = curvature.own.to(weights.dtype)
     mass = along.sum(dim=0)[:, None].clamp(min=1e-20)

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from aflite_assets.algorithm.linear.engine.compiled_passes import CompiledPasses
-from aflite_assets.algorithm.linear.engine.passes import Counts, DataPasses, SummedPasses, TorchPasses
+from aflite_assets.algorithm.linear.engine.fitting import summed
+from aflite_assets.algorithm.linear.engine.passes import Counts, TorchPasses
 from aflite_assets.algorithm.linear.engine.pool import PoolFeatures, Standardization
 from aflite_assets.algorithm.linear.engine.training_sets import TrainingSets
 from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID, SOFTMAX
@@ -39,7 +40,7 @@ class Case:
         standardization = Standardization.of(self.features, dtype)
         return PoolFeatures(self.features, ALL, standardization, dtype, memory_limit=memory_limit, threads=self.threads)
 
-    def compiled(self, counted: np.ndarray = ALL, *, memory_limit: int = 2**30, n_threads: int = 1) -> DataPasses:
+    def compiled(self, counted: np.ndarray = ALL, *, memory_limit: int = 2**30, n_threads: int = 1) -> CompiledPasses:
         pool = self.pool(np.dtype(np.float32), memory_limit)
         assert pool.resident is (memory_limit != STREAMED)
         return CompiledPasses(
@@ -48,7 +49,7 @@ class Case:
 
     def by_torch(
         self, counted: np.ndarray = ALL, *, kind: type = np.float64, memory_limit: int = 2**30, resident: bool = False
-    ) -> DataPasses:
+    ) -> TorchPasses:
         pool = self.pool(np.dtype(kind), memory_limit)
         return TorchPasses(
             pool,
@@ -71,7 +72,7 @@ class Case:
         return weights[chosen], intercepts[chosen]
 
     def gradients(
-        self, passes: DataPasses, dtype: torch.dtype, numbers: list[int] | None = None
+        self, passes: CompiledPasses | TorchPasses, dtype: torch.dtype, numbers: list[int] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         chosen = list(range(SETS)) if numbers is None else numbers
         weights, intercepts = passes.gradients(*self.models(dtype, numbers), torch.tensor(chosen))
@@ -79,7 +80,7 @@ class Case:
         assert not weights[:, :, WIDTH:].any()
         return weights[:, :, :WIDTH].numpy(), intercepts.numpy()
 
-    def counts(self, passes: DataPasses, dtype: torch.dtype) -> Counts:
+    def counts(self, passes: CompiledPasses | TorchPasses, dtype: torch.dtype) -> Counts:
         counts = Counts.zeros(
             ROWS, max(2, self.outputs), label=self.loss != HINGE, matrix=self.loss != HINGE, classes=True
         )
@@ -138,8 +139,8 @@ def test_sets_of_one_size_have_the_same_gradients_side_by_side_as_one_by_one(
     expected = case.gradients(one_by_one, torch.float64, numbers)
     for number in range(2):
         assert_close(actual[number], expected[number], rtol=1e-12)
-    assert side_by_side._gathered is not None  # type: ignore[attr-defined]
-    assert one_by_one._gathered is None  # type: ignore[attr-defined]
+    assert side_by_side._gathered is not None
+    assert one_by_one._gathered is None
 
 
 @pytest.mark.parametrize(("loss", "outputs"), CASES)
@@ -229,18 +230,6 @@ def test_slots_that_are_not_counted_stay_zero(loss: int, outputs: int, memory_li
             assert not actual.matrix_sums[left_out].any()
 
 
-@pytest.mark.parametrize("memory_limit", [2**30, STREAMED])
-def test_no_slot_counted(memory_limit: int, threads: Executor) -> None:
-    case = case_of(SOFTMAX, 3, threads)
-    for passes, dtype in (
-        (case.by_torch(ALL[:0], memory_limit=memory_limit), torch.float64),
-        (case.compiled(ALL[:0], memory_limit=memory_limit), torch.float32),
-    ):
-        actual = case.counts(passes, dtype)
-        assert not actual.correct.any()
-        assert not actual.matrix_sums.any()
-
-
 def test_counts_without_probabilities_share_the_right_predictions() -> None:
     counts = Counts.zeros(4, 3, label=True, matrix=True)
     assert [counts.correct.shape, counts.label_sums.shape, counts.matrix_sums.shape] == [(4,), (4,), (4, 3)]
@@ -262,7 +251,7 @@ def test_a_set_in_parts_has_the_gradients_of_the_whole(loss: int, outputs: int, 
     parts = replace(parts, seen=np.repeat(case.sets.seen[3:4], 4, axis=0))
     expected, expected_intercepts = case.gradients(case.compiled(), torch.float32, [3])
     models = case.models(torch.float32, [3])
-    summed = SummedPasses(replace(case, sets=parts).compiled(n_threads=2), 4)
-    sums, intercept_sums = summed.gradients(*models, torch.tensor([0]))
+    gradients = summed(replace(case, sets=parts).compiled(n_threads=2).gradients, 4)
+    sums, intercept_sums = gradients(*models, torch.tensor([0]))
     assert_close(sums[:, :, :WIDTH].numpy(), expected, rtol=1e-5)
     assert_close(intercept_sums.numpy(), expected_intercepts, rtol=1e-5)

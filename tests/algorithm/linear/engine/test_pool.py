@@ -136,15 +136,6 @@ def test_a_small_signal_beside_a_large_offset_keeps_its_precision(threads: Execu
     np.testing.assert_allclose(actual.mean(axis=0), 0.0, atol=1e-5)
 
 
-def test_large_whole_numbers_keep_their_differences(threads: Executor) -> None:
-    features = np.random.default_rng(1).integers(-50, 50, size=(500, 16)) + 2**40
-    standardization = Standardization.of(features, FLOAT32)
-    actual = gathered(
-        PoolFeatures(features, np.arange(500), standardization, FLOAT32, memory_limit=2**30, threads=threads)
-    )
-    np.testing.assert_allclose(actual, in_float64(features, standardization), atol=1e-6)
-
-
 @pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64])
 @pytest.mark.parametrize("width", [1, 16, 21, 100])
 def test_every_row_starts_at_a_cache_line(dtype: np.dtype, width: int, threads: Executor) -> None:

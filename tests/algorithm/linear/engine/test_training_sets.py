@@ -49,12 +49,6 @@ def test_starts_of_a_part_point_into_the_part() -> None:
     assert part.starts(np.array([0, 5, 10])).tolist() == [[0, 1, 1], [1, 3, 6]]
 
 
-def test_unpredicted_bits_of_few_sets() -> None:
-    bits = three().unpredicted_bits(11)
-    assert bits.dtype == np.uint64
-    assert bits[:, 0].tolist() == [1, 4, 6, 1, 1, 4, 0, 0, 4, 4, 0]
-
-
 def test_unpredicted_bits_go_on_in_a_second_and_a_third_word() -> None:
     rng = np.random.default_rng(3)
     subsets = [np.flatnonzero(rng.random(40) < 0.5) for _ in range(130)]

@@ -125,16 +125,6 @@ def test_any_positions_are_counted_and_no_others(n_rows: int, case_of: MakeCase)
     assert not actual.classes[others].any()
 
 
-def test_shares_of_positions_do_not_change_a_bit(case_of: MakeCase) -> None:
-    case = case_of(SOFTMAX, 5, rows=150, sizes=(30, 60, 90))
-    whole = count(case, [np.arange(150)])
-    parts = count(case, np.array_split(np.arange(150), 7), threads=3)
-    np.testing.assert_array_equal(parts.correct, whole.correct)
-    np.testing.assert_array_equal(parts.classes, whole.classes)
-    np.testing.assert_array_equal(parts.label, whole.label)
-    np.testing.assert_array_equal(parts.matrix, whole.matrix)
-
-
 @pytest.mark.parametrize("loss", [SIGMOID, HINGE])
 def test_of_two_classes_the_one_that_is_seen_is_predicted(loss: int, case_of: MakeCase) -> None:
     case = case_of(loss, 1, sizes=(30, 30, 30), unseen=True)

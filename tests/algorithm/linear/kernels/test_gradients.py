@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from aflite_assets.algorithm.linear.kernels.row_passes import add_gradients
 from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID, SOFTMAX
+from tests.algorithm.linear.kernels.test_counts import probabilities
 
 Case = Any
 MakeCase = Callable[..., Case]
@@ -19,12 +19,6 @@ SHAPES = [
     *((SOFTMAX, outputs) for outputs in (*range(2, 10), 16)),
     *((HINGE, outputs) for outputs in (*range(1, 11), 16)),
 ]
-
-
-def probabilities(scores: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    masked = np.where(seen, scores, -np.inf)
-    powers = np.exp(masked - masked.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
 
 
 def residuals(scores: np.ndarray, codes: np.ndarray, seen: np.ndarray, loss: int) -> np.ndarray:
@@ -118,35 +112,6 @@ def test_rows_may_start_anywhere_in_the_pool(loss: int, outputs: int, case_of: M
     case = case_of(loss, outputs, offset=1000)
     for actual, expected in zip(gradients(case), expected_gradients(case), strict=True):
         assert_close(actual, expected)
-
-
-@pytest.mark.parametrize(("loss", "outputs"), [(SIGMOID, 1), (SOFTMAX, 3), (SOFTMAX, 9), (HINGE, 4)])
-def test_blocks_do_not_change_a_bit(loss: int, outputs: int, case_of: MakeCase) -> None:
-    case = case_of(loss, outputs, rows=200, sizes=(3, 50, 150), offset=10)
-    whole = gradients(case)
-    for inner in ([100], [11, 12, 13, 40, 41, 209], list(range(17, 200, 7)), [10, 10, 210], list(range(11, 210))):
-        for actual, expected in zip(gradients(case, edges=[10, *inner, 210]), whole, strict=True):
-            np.testing.assert_array_equal(actual, expected)
-
-
-@pytest.mark.parametrize(("loss", "outputs"), [(SIGMOID, 1), (SOFTMAX, 5), (HINGE, 3)])
-def test_gradients_over_some_blocks_add_up(loss: int, outputs: int, case_of: MakeCase) -> None:
-    case = case_of(loss, outputs, rows=90, sizes=(60,))
-    slots = case.slots[0]
-    whole = gradients(case)
-    low = gradients(replace(case, slots=[slots[slots < 45]]))
-    high = gradients(replace(case, slots=[slots[slots >= 45]]))
-    for number in range(2):
-        assert_close(low[number] + high[number], whole[number])
-
-
-@pytest.mark.parametrize(("loss", "outputs"), [(SIGMOID, 1), (SOFTMAX, 3), (HINGE, 6)])
-def test_shares_of_models_do_not_change_a_bit(loss: int, outputs: int, case_of: MakeCase) -> None:
-    case = case_of(loss, outputs, rows=120, sizes=(9, 33, 70, 100, 16))
-    whole = gradients(case)
-    for shares in ([[0, 1], [2, 3, 4]], [[4], [3], [2], [1], [0]], [[2, 0, 4], [3, 1]]):
-        for actual, expected in zip(gradients(case, shares=shares, threads=3), whole, strict=True):
-            np.testing.assert_array_equal(actual, expected)
 
 
 def test_models_not_asked_for_are_left_alone(case_of: MakeCase) -> None:

@@ -9,6 +9,7 @@ import shutil
 import stat
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,45 +27,37 @@ def file_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def folder_hashes(folder: Path) -> dict[str, str]:
-    """Return the hash of every file below a folder. The keys of the mapping are relative paths, in ascending order."""
+def folder_files(folder: Path) -> dict[str, Path]:
+    """Return the path of every file below a folder, by the relative path. The relative paths are in ascending order."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in files}
-
-
-def folder_sizes(folder: Path) -> dict[str, int]:
-    """Return the size in bytes of every file below a folder. The keys of the mapping are relative paths, in ascending
-    order.
-    """
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+    return {path.relative_to(folder).as_posix(): path for path in files}
 
 
 def folder_size(folder: Path) -> int:
     """Return the size in bytes of all files below a folder. Files that disappear during the call are left out."""
     total = 0
-    waiting = [str(folder)]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    else:
-                        total += entry.stat(follow_symlinks=False).st_size
-        except (FileNotFoundError, NotADirectoryError):
-            continue
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(place, name)).st_size
     return total
 
 
 def flush_folder(folder: Path) -> None:
     """Write everything below a folder to the disk (`fsync`)."""
     for path in [*folder.rglob("*"), folder]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        flush_entry(path)
+
+
+def flush_entry(path: Path) -> None:
+    """Write a file, or a folder's list of names, to the disk (`fsync`). After flushing the folder, renamed files keep
+    their new names after a power failure.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -148,17 +141,6 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def flush_entry(folder: Path) -> None:
-    """Write a folder's list of names to the disk (`fsync`), so that renamed files keep their new names after a power
-    failure.
-    """
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def reserve(path: Path) -> None:

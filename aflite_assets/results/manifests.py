@@ -72,10 +72,8 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
         manifest: dict[str, Any] = read_json(path)
     except FileNotFoundError:
         raise ValueError("is missing") from None
-    except OSError as error:
-        raise ValueError(f"cannot be read ({error.strerror})") from error
-    except ValueError as error:
-        raise ValueError(f"cannot be read ({error})") from error
+    except (OSError, ValueError) as error:
+        raise ValueError(f"cannot be read ({getattr(error, 'strerror', error)})") from error
     problem = manifest_problem(manifest, asset, partition, key)
     if problem is not None:
         raise ValueError(problem)
@@ -90,9 +88,22 @@ def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str
     such a manifest matches the files and parts, and the digest of the key matches the key's content. The manifest's
     keys are digests, its sizes are numbers of bytes, and its file names are relative paths that stay below the folder.
     """
+    if not isinstance(manifest, Mapping):
+        return _CONTRADICTION
+    if HASH not in manifest:
+        return "has no hash"
     try:
-        problem = _seal_problem(manifest) or _place_problem(manifest, asset, partition, key)
-        return problem or (None if _is_consistent(manifest) else _CONTRADICTION)
+        is_unchanged = manifest[HASH] == manifest_hash(manifest)
+    except (ValueError, RecursionError):  # an infinite number, which no published manifest contains
+        is_unchanged = False
+    if not is_unchanged:
+        return "was changed after it was published"
+    said = tuple(manifest.get(name) for name in ("asset", "partition", "key"))
+    if said != (asset, partition, key) and all(isinstance(name, str) for name in said):
+        own_asset, own_partition, own_key = (str(name)[:100] for name in said)
+        return f"belongs to another result ({own_asset!r} of {own_partition!r}, {own_key!r})"
+    try:
+        return None if said == (asset, partition, key) and _is_consistent(manifest) else _CONTRADICTION
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         return _CONTRADICTION
 
@@ -100,28 +111,6 @@ def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str
 def content_version(files: Mapping[str, str], parts: Mapping[str, Mapping[str, str]]) -> str:
     """Compute the data version from the hashes of files and the data versions of parts."""
     return ResultKey("", {"files": files}, {name: part["data_version"] for name, part in parts.items()}).digest
-
-
-def _seal_problem(manifest: Any) -> str | None:
-    if not isinstance(manifest, Mapping):
-        return _CONTRADICTION
-    if HASH not in manifest:
-        return "has no hash"
-    try:
-        own_hash = manifest_hash(manifest)
-    except (ValueError, RecursionError):  # an infinite number, which no published manifest contains
-        return "was changed after it was published"
-    return None if manifest[HASH] == own_hash else "was changed after it was published"
-
-
-def _place_problem(manifest: Mapping[str, Any], asset: str, partition: str, key: str) -> str | None:
-    said = tuple(manifest.get(name) for name in ("asset", "partition", "key"))
-    if said == (asset, partition, key):
-        return None
-    if not all(isinstance(name, str) for name in said):
-        return _CONTRADICTION
-    own_asset, own_partition, own_key = (str(name)[:100] for name in said)
-    return f"belongs to another result ({own_asset!r} of {own_partition!r}, {own_key!r})"
 
 
 def _is_consistent(manifest: Mapping[str, Any]) -> bool:

@@ -28,4 +28,4 @@ def open_store(home: Path | None = None, *, address: str | None = None, endpoint
         return ResultStore(home / "results")
     parsed = parse_address(given, named="address of the result store" if address else STORE, endpoint_url=endpoint_url)
     root = home / parsed.folder_name
-    return ResultStore(root, ObjectBackend(root, parsed))
+    return ResultStore(root, ObjectBackend(parsed, root))

@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from aflite_assets.results.damage import forget, manifest_damage
 from aflite_assets.results.files import flush_entry
-from aflite_assets.results.locks import unread, writing_now
+from aflite_assets.results.locks import unread, writing
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.records import DAMAGED, WORK, PublishedResult
 from aflite_assets.results.refresh_records import newest_distinct, read_refreshes, recorded_partitions
@@ -209,7 +209,7 @@ class _Dataset:
     def prune(self, pruned: Pruned) -> None:
         with ExitStack() as stack:
             # Nobody can publish, or make something else current, below a folder that is locked here.
-            free = {asset for asset, home in self.homes.items() if stack.enter_context(writing_now(home))}
+            free = {asset for asset, home in self.homes.items() if stack.enter_context(writing(home, wait=0))}
             pruned.in_use += [
                 f"{asset} of {self.partition}: it is being written" for asset in self.homes if asset not in free
             ]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import StoreError
-from aflite_assets.results.files import flush_folder, folder_hashes, folder_sizes, write_json
+from aflite_assets.results.files import file_sha256, flush_folder, folder_files, write_json
 from aflite_assets.results.keys import ResultKey
 from aflite_assets.results.manifests import content_version, environment, sealed, without_nan
 from aflite_assets.results.records import MANIFEST, PublishedResult
@@ -60,7 +60,8 @@ def write_manifest(
     Raises:
         ValueError: the manifest would be larger than a reader accepts.
     """
-    files = folder_hashes(folder)
+    paths = folder_files(folder)
+    files = {name: file_sha256(path) for name, path in paths.items()}
     named = {name: {"key": part.key, "data_version": part.data_version} for name, part in parts.items()}
     manifest = sealed(
         {
@@ -70,7 +71,7 @@ def write_manifest(
             "made_from": key.as_json(),
             "data_version": content_version(files, named),
             "files": files,
-            "sizes": folder_sizes(folder),
+            "sizes": {name: path.stat().st_size for name, path in paths.items()},
             "parts": named,
             "summary": without_nan(summary),
             "provenance": provenance,
@@ -83,32 +84,24 @@ def write_manifest(
 
 
 @contextmanager
-def explain_full_disk(result: str, home: Path) -> Iterator[None]:
-    """Convert an error that a full disk caused to an error with advice. Errors with another cause pass unchanged."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        raise StoreError(
-            f"{result} was not published: no space is left for {home} ({error.strerror}); free some space, or set "
-            "AFLITE_HOME to a folder on a larger disk, and try again"
-        ) from error
-
-
-@contextmanager
-def explain_obstacle(home: Path) -> Iterator[None]:
-    """Raise an error that names the path if another file or folder occupies a path that the store needs.
+def explain_obstacles(home: Path) -> Iterator[None]:
+    """Raise an error with advice if the disk is full, or if another file or folder occupies a path that the store
+    needs.
 
     Errors with another cause pass unchanged.
     """
     try:
         yield
     except OSError as error:
-        named = error.filename2 or error.filename
-        if error.errno not in _OBSTACLES or not str(named).startswith(f"{home}{os.sep}"):
-            raise
-        raise StoreError(
-            f"{home.parent.name} of {home.name!r} cannot be stored, because another file or folder has the path "
-            f"{named} ({error.strerror}); move it away and try again"
-        ) from error
+        name, named = f"{home.parent.name} of {home.name!r}", str(error.filename2 or error.filename)
+        if error.errno in _FULL:
+            raise StoreError(
+                f"{name} was not published: no space is left for {home} ({error.strerror}); free some space, or set "
+                "AFLITE_HOME to a folder on a larger disk, and try again"
+            ) from error
+        if error.errno in _OBSTACLES and named.startswith(f"{home}{os.sep}"):
+            raise StoreError(
+                f"{name} cannot be stored, because another file or folder has the path {named} ({error.strerror}); "
+                "move it away and try again"
+            ) from error
+        raise

@@ -2,7 +2,7 @@
 publishes results.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from aflite_assets.errors import DamagedManifestError, StoreError
 from aflite_assets.results.manifests import load_manifest
 
+Log = Callable[[str], None]
 MANIFEST = "manifest.json"
 DAMAGED, WORK = ".damaged", ".work"
 """Folders next to results: results with content that differs from what was published, and files of unfinished
@@ -35,6 +36,11 @@ class PublishedResult:
     def path(self) -> Path:
         """The folder with the result's files."""
         return self.folder
+
+    @property
+    def exists(self) -> bool:
+        """True if there is a folder, even a damaged folder."""
+        return self.folder.is_dir()
 
     @cached_property
     def manifest(self) -> dict[str, Any]:

@@ -27,22 +27,19 @@ from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import (
-    DamagedManifestError,
     StoreAccessError,
     StoreError,
     StoreUnreachableError,
     UnsupportedStoreError,
 )
 from aflite_assets.results import locks
-from aflite_assets.results.backend import Backend, Log, Look
-from aflite_assets.results.damage import Damage
-from aflite_assets.results.files import folder_hashes, json_bytes, parse_json, write_json
-from aflite_assets.results.folder_store.backend import FolderBackend
+from aflite_assets.results.damage import Damage, Look, own_damage
+from aflite_assets.results.files import json_bytes, parse_json, write_json
+from aflite_assets.results.folder_backend import FolderBackend
 from aflite_assets.results.keys import ResultKey, current_digest, is_digest
-from aflite_assets.results.manifests import load_manifest
-from aflite_assets.results.publishing import explain_full_disk, explain_obstacle, whole_folder, write_manifest
-from aflite_assets.results.records import DAMAGED as DAMAGED
-from aflite_assets.results.records import MANIFEST, WORK, PublishedResult
+from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.publishing import explain_obstacles, whole_folder, write_manifest
+from aflite_assets.results.records import MANIFEST, WORK, Log, PublishedResult
 
 FORMAT = 2
 """Version of folders, manifests and keys. A store of another version is refused."""
@@ -57,6 +54,7 @@ _format_seen: dict["ResultStore", float] = {}
 """Time, by this process's clock, at which a store's format was last found correct."""
 
 
+Backend = FolderBackend | ObjectBackend
 Summary = Mapping[str, Any]
 Write = Callable[["Draft"], Summary]
 
@@ -160,25 +158,15 @@ class ResultStore:
         """Return the size in bytes of everything in the store that belongs to a dataset."""
         return sum(self.backend.size(f"{name}/{partition}/") for name in self.backend.folders(""))
 
-    def write_record(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Write a record of JSON values to a path below `root`, completely or not at all.
-
-        Raises:
-            OSError: the folder cannot be written.
-            StoreError: the object store cannot be written.
-        """
-        self.backend.put(self._name(path), json_bytes(fields))
-
     def find(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
         """Return the published result of a key, or None. A damaged result counts as missing; see `damage`."""
         self.check_format()
-        there = self.backend.published(asset, partition, self._home(asset, partition) / key.digest)
-        return there if there is not None and self.backend.damage(there, Look.FOUND) is None else None
+        there, damage = self._look(asset, partition, self._home(asset, partition) / key.digest, Look.FOUND)
+        return there if damage is None else None
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
         """Return the damage of the published result of a key, or None if it is undamaged or missing."""
-        there = self.backend.published(asset, partition, self._home(asset, partition) / key.digest)
-        return None if there is None else self.backend.damage(there, Look.FOUND)
+        return self._look(asset, partition, self._home(asset, partition) / key.digest, Look.FOUND)[1]
 
     def current(self, asset: str, partition: str) -> PublishedResult:
         """Return the result of an asset's partition that downstream stages read.
@@ -192,8 +180,8 @@ class ResultStore:
             raise StoreError(
                 f"{asset} of {partition!r} was never materialised below {self.place}; materialise it first"
             )
-        result = self._listed(asset, partition, home / key)
-        if result is None:
+        result, damage = self._look(asset, partition, home / key, Look.LISTED)
+        if result is None or damage is not None:
             place = f"{self.place}/{self._name(home / key)}"
             raise StoreError(f"{asset} of {partition!r} no longer has a current result: {place}; materialise it again")
         return result
@@ -225,7 +213,7 @@ class ResultStore:
             StoreError: the folder cannot be written.
         """
         home = self._home(asset, partition)
-        with explain_full_disk(f"{asset} of {partition!r}", home), self._locked(home):
+        with self._locked(home):
             asked = self.backend.now()
             then = f"{asset} of {partition!r} will be computed again"
             existing, damage = self._reusable(asset, partition, home / key.digest, then, log)
@@ -363,23 +351,31 @@ class ResultStore:
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
         """Yield every result, or every part, of an asset's partition. Results without a manifest are left out."""
-        home = self._home(asset, partition)
-        place = home / "parts" if parts else home
-        for key in self.backend.folders(f"{self._name(place)}/"):
-            result = self._listed(asset, partition, place / key) if is_digest(key) else None
-            if result is not None:
-                yield result
+        found = self.published(asset, partition, ("parts",) if parts else ("",))
+        return (result for result in found if self.backend.damage(result, Look.LISTED) is None)
 
-    def _listed(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
+    def published(
+        self, asset: str, partition: str, places: Iterable[str] = ("", "parts")
+    ) -> Iterator[PublishedResult]:
+        """Yield every result of an asset's partition, and then every part, even if they are damaged."""
+        for home in (self._home(asset, partition) / place for place in places):
+            for key in filter(is_digest, self.backend.folders(f"{self._name(home)}/")):
+                result = self.backend.published(asset, partition, home / key)
+                if result is not None:
+                    yield result
+
+    def _look(
+        self, asset: str, partition: str, folder: Path, look: Look
+    ) -> tuple[PublishedResult | None, Damage | None]:
+        """Return the published result in a folder, or None, and the damage of the result."""
         there = self.backend.published(asset, partition, folder)
-        return there if there is not None and self.backend.damage(there, Look.LISTED) is None else None
+        return there, None if there is None else self.backend.damage(there, look)
 
     def _reusable(
         self, asset: str, partition: str, folder: Path, then: str, log: Log
     ) -> tuple[PublishedResult | None, Damage | None]:
         """Return the published result of a key, and the damage of a result that was set aside."""
-        there = self.backend.published(asset, partition, folder)
-        damage = None if there is None else self.backend.damage(there, Look.REUSED)
+        there, damage = self._look(asset, partition, folder, Look.REUSED)
         if damage is not None:
             self._set_aside(damage, then, log)
         return (there if damage is None else None), damage
@@ -420,7 +416,7 @@ class ResultStore:
     @contextmanager
     def _locked(self, home: Path) -> Iterator[None]:
         self.check_format()
-        with locks.writing(home), explain_obstacle(home):
+        with locks.writing(home), explain_obstacles(home):
             self.backend.prepare(FORMAT_FILE, _FORMAT_BODY)
             yield
 
@@ -475,17 +471,15 @@ class ResultStore:
 
     def _can_be_published(self, asset: str, partition: str, ready: Path) -> bool:
         """Return True if a folder holds a complete result that was not published and whose parts are unchanged."""
-        try:
-            manifest = load_manifest(ready / MANIFEST, asset, partition, ready.name)
-            hashes = folder_hashes(ready)
-            del hashes[MANIFEST]
-            if hashes != manifest["files"]:
-                return False
-            parts = self._home(asset, partition) / "parts"
-            found = [(self._listed(asset, partition, parts / part["key"]), part) for part in manifest["parts"].values()]
-            return all(there is not None and there.data_version == part["data_version"] for there, part in found)
-        except (OSError, ValueError, KeyError, TypeError, DamagedManifestError):
+        made = PublishedResult(asset, partition, ready.name, ready)
+        if not made.exists or own_damage(made, ignore_cache=True):
             return False
+        for part in made.manifest["parts"].values():
+            folder = self._home(asset, partition) / "parts" / part["key"]
+            there, damage = self._look(asset, partition, folder, Look.FOUND)
+            if there is None or damage is not None or there.data_version != part["data_version"]:
+                return False
+        return True
 
 
 def _asked(mark: bytes) -> datetime:

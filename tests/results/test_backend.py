@@ -1,14 +1,16 @@
 """What a `ResultStore` relies on, of a folder and of a bucket: whole records, listings, marks compared and set."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from aflite_assets.errors import StoreUnreachableError
 from aflite_assets.results import ResultStore
-from aflite_assets.results.backend import Backend, Look
+from aflite_assets.results.damage import Look, damage_with_parts
 from aflite_assets.results.object_store.bucket import Bucket
+from aflite_assets.results.store import Backend
 from tests.object_stores import key, make
 
 
@@ -63,7 +65,7 @@ def test_a_mark_that_others_keep_writing_is_named(
     if not store.keeps_copies:
         pytest.skip("in a folder the lock keeps writers apart")
     monkeypatch.setattr("time.sleep", lambda seconds: None)
-    monkeypatch.setattr(Bucket, "put_new", lambda *_: False)
+    monkeypatch.setattr(Bucket, "put_if", lambda *_: False)
     with pytest.raises(
         StoreUnreachableError, match=r"/a/current\.json is being written by other machines at the same time; .* so try"
     ):
@@ -76,7 +78,7 @@ def test_a_whole_result_is_whole_however_it_is_looked_at(store: ResultStore, bac
     there = backend.published("embeddings", "digits", made.folder)
     assert there == made
     assert backend.damage(there, look) is None
-    assert backend.examiner(deep=True)(there) is None
+    assert damage_with_parts(there, partial(backend.own_damage, deep=True)) is None
     assert backend.published("embeddings", "digits", made.folder.with_name("0" * 20)) is None
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from aflite_assets.errors import DatasetBusyError, StoreError
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
-from aflite_assets.results.locks import read_holder, reading, unread, writing_now
+from aflite_assets.results.locks import read_holder, reading, unread, writing
 
 HOLDER = """
 import sys, time
@@ -32,7 +32,7 @@ def test_a_lock_that_is_no_file_is_named(tmp_path: Path) -> None:
     (tmp_path / ".lock").mkdir()
     with (
         pytest.raises(StoreError, match=r"\.lock cannot be taken \(Is a directory\)"),
-        writing_now(tmp_path),
+        writing(tmp_path, wait=0),
     ):
         pass
 

@@ -1,34 +1,70 @@
-"""`ObjectResult`: a result in a bucket. The manifest and the files of the result are fetched only when needed."""
+"""`ObjectResult`: a result in a bucket. One conditional write publishes it, and its files are fetched into this machine's
+copy, completely or not at all, when they are needed.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+```
+<prefix>/<asset>/<partition>/<key>/manifest.json        written last and never over another, which publishes the result
+<prefix>/<asset>/<partition>/<key>/<attempt>/<file>     the files of one upload attempt, which the manifest names
+<prefix>/<asset>/<partition>/parts/<key>/...            the same for parts
+```
+
+Every upload attempt has a prefix of its own. Therefore, two machines that publish at the same time cannot change each
+other's files.
+"""
+
+import logging
+import re
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aflite_assets.errors import LostObjectsError
-from aflite_assets.results.object_store.address import StoreAddress
-from aflite_assets.results.object_store.bucket import Bucket, bucket_of
-from aflite_assets.results.object_store.transfer import fetch_result, read_manifest
+from aflite_assets.errors import LostObjectsError, StoreError
+from aflite_assets.results.damage import forget, manifest_damage, own_damage, record_verified, size_problem
+from aflite_assets.results.files import flush_entry, flush_folder, json_bytes, parse_json, read_json
+from aflite_assets.results.locks import locked, unread
+from aflite_assets.results.manifests import manifest_problem, sealed
+from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.records import MANIFEST, PublishedResult
+
+ATTEMPT = "attempt"
+"""Field that only manifests in a bucket have: the prefix of the result's files."""
+FETCHING = ".fetching"
+_ATTEMPT = re.compile(r"[0-9a-f]{12}")
+_AT_ONCE = 4
+"""Number of files that are transferred at the same time."""
+_log = logging.getLogger(__name__)
+
+
+def read_manifest(body: bytes | None, place: str) -> dict[str, Any] | None:
+    """Return a manifest from its bytes, or None if the manifest is not a valid manifest of the result at `place` in the
+    bucket.
+
+    The function `manifest_problem` makes these checks.
+    """
+    asset, partition, *_, key = place.split("/")
+    try:
+        manifest: dict[str, Any] = parse_json(body or b"")
+        sound = manifest_problem(manifest, asset, partition, key) is None and _ATTEMPT.fullmatch(manifest[ATTEMPT])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return manifest if sound else None
 
 
 @dataclass(frozen=True)
 class ObjectResult(PublishedResult):
     """Result in a bucket. Reading `path` fetches its files, and reading `manifest` fetches its manifest.
 
-    `root`: this machine's folder of copies. `address`: the address of the bucket. `known`: the manifest's bytes, or
-    None before the first read.
+    `root`: this machine's folder of copies. `known`: the manifest's bytes, or None before the first read.
     """
 
     root: Path = field(compare=False, repr=False)
-    address: StoreAddress = field(compare=False, repr=False)
+    bucket: Bucket = field(compare=False, repr=False)
     known: bytes | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def bucket(self) -> Bucket:
-        """The bucket, with this process's connections."""
-        return bucket_of(self.address)
 
     @property
     def name(self) -> str:
@@ -58,10 +94,17 @@ class ObjectResult(PublishedResult):
     @cached_property
     def stored(self) -> bytes | None:
         """The bytes of the manifest, even of an invalid manifest, or None if there is no manifest."""
-        if self.known is not None:
-            return self.known
-        record = self.bucket.get(f"{self.name}/{MANIFEST}")
-        return None if record is None else record.body
+        return self.bucket.read(f"{self.name}/{MANIFEST}") if self.known is None else self.known
+
+    @property
+    def exists(self) -> bool:
+        """True if the bucket holds a manifest of the result, even an invalid manifest."""
+        return self.stored is not None
+
+    @property
+    def is_usable(self) -> bool:
+        """True if the bucket holds a valid manifest of the result."""
+        return read_manifest(self.stored, self.name) is not None
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -71,22 +114,191 @@ class ObjectResult(PublishedResult):
         Raises:
             LostObjectsError: the manifest no longer exists, or cannot be used.
         """
-        manifest = None if self.stored is None else read_manifest(self.stored, self.name)
+        manifest = read_manifest(self.stored, self.name)
         if manifest is None:
             raise LostObjectsError(
-                f"{self.address} no longer has {self.asset} of {self.partition!r}, {self.name}; materialise it again"
+                f"{self.bucket.address} no longer has {self.asset} of {self.partition!r}, {self.name}; materialise it "
+                "again"
             )
         return manifest
 
     @property
     def parts(self) -> Mapping[str, "ObjectResult"]:
         """Parts of the result. The manifest and the files of a part are fetched when they are read."""
-        folder = self.folder.parent / "parts"
         return {
-            name: ObjectResult(self.asset, self.partition, part["key"], folder / part["key"], self.root, self.address)
-            for name, part in self.manifest["parts"].items()
+            name: ObjectResult(part.asset, part.partition, part.key, part.folder, self.root, self.bucket)
+            for name, part in super().parts.items()
         }
 
+    def lost_files(self) -> tuple[str, ...]:
+        """Return a phrase for each file that the manifest names and that the bucket does not hold in this size."""
+        prefix = f"{self.name}/{self.manifest[ATTEMPT]}/"
+        there = {each.name.removeprefix(prefix): each.size for each in self.bucket.objects(prefix)}
+        problems = (size_problem(name, there.get(name), size) for name, size in self.manifest["sizes"].items())
+        return tuple(problem for problem in problems if problem is not None)
+
+    def changed_files(self) -> tuple[str, ...]:
+        """Return a phrase for each file whose content differs from the manifest. All files are read completely."""
+        return tuple(
+            f"the content of {name} has changed"
+            for name, digest in self.manifest["files"].items()
+            if not self._has_hash(name, digest)
+        )
+
+    def _has_hash(self, name: str, digest: str) -> bool:
+        try:
+            return self.bucket.download(f"{self.name}/{self.manifest[ATTEMPT]}/{name}") == digest
+        except LostObjectsError:
+            return False
+
+    def upload(self, folder: Path) -> "ObjectResult | None":
+        """Publish a complete folder, with its manifest, as this result, and return the published result.
+
+        If another result was published here first, remove the uploaded files and return None.
+
+        Raises:
+            StoreError: the files could not be uploaded, or the bucket cannot be written. Nothing was published.
+        """
+        if self.bucket.exists(f"{self.name}/{MANIFEST}"):
+            return None
+        place = f"{self.name}/{(attempt := uuid.uuid4().hex[:12])}"
+        body = json_bytes(sealed({**read_json(folder / MANIFEST), ATTEMPT: attempt}))
+        uploaded = replace(self, known=body)
+        files = uploaded.manifest["files"]
+        _all_at_once(lambda name: self.bucket.upload(folder / name, f"{place}/{name}"), files)
+        wrong = uploaded.lost_files()
+        if wrong:
+            raise StoreError(
+                f"{self.bucket.address}/{self.name} was not published: some files were not uploaded completely "
+                f"({'; '.join(wrong)}); try again"
+            )
+        if self.bucket.put_if(f"{self.name}/{MANIFEST}", body, None):
+            return uploaded
+        try:
+            self.bucket.delete(f"{place}/{name}" for name in files)
+        except StoreError as error:
+            _log.warning("files of a result that another machine published remain below %s (%s)", place, error)
+        return None
+
     def fetch(self) -> None:
-        """Complete this machine's copy of the result; see `fetch_result`."""
-        fetch_result(self.bucket, self.copy, self.name, self.manifest, self.stored or b"")
+        """Fetch the files into this machine's copy, unless the copy has the stored manifest and undamaged files.
+
+        Only one process of this machine fetches a result at a time. Files are first written to another folder and
+        compared with their hashes.
+
+        Raises:
+            LostObjectsError: the bucket no longer holds a file that the manifest names.
+            StoreError: the local folder cannot be written, or a process is reading another data version in this folder.
+        """
+        manifest = self.manifest
+        with fetching(self.folder):
+            if self._is_copied():
+                return
+            aside = _unused_path(self.folder)
+            try:
+                aside.mkdir()
+                self._download(manifest["files"], f"{self.name}/{manifest[ATTEMPT]}", aside)
+                self._put_in_place(aside)
+            except OSError as error:
+                raise StoreError(
+                    f"{self.bucket.address}/{self.name} cannot be fetched into {self.folder} ({error.strerror}); free "
+                    "some space or make the folder writable, or set AFLITE_HOME to another folder"
+                ) from error
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
+
+    def keep(self, folder: Path) -> None:
+        """Use the folder from which this result was published as this machine's copy, or remove the folder.
+
+        A failure is only logged as a warning, because the result is already published.
+        """
+        try:
+            with fetching(self.folder):
+                if not self._is_copied():  # another process may have fetched it meanwhile
+                    self._put_in_place(folder)
+        except (OSError, StoreError) as error:
+            _log.warning(
+                "%s was published, but no local copy was kept, so it is fetched at the next read (%s)",
+                self.folder,
+                error,
+            )
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def _is_copied(self) -> bool:
+        try:
+            same = (self.folder / MANIFEST).read_bytes() == self.stored
+        except OSError:
+            return False
+        reasons = own_damage(self.copy)
+        if reasons:
+            _log.warning("%s is damaged (%s): it is fetched again", self.folder, "; ".join(reasons))
+        return same and not reasons
+
+    def _download(self, files: Mapping[str, str], place: str, folder: Path) -> None:
+        def one(name: str) -> None:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            if self.bucket.download(f"{place}/{name}", folder / name) != files[name]:
+                raise LostObjectsError(
+                    f"{self.bucket.address}/{place}/{name} has changed since publication; run `aflite doctor --deep "
+                    "--fix`, then materialise it again"
+                )
+
+        _all_at_once(one, files)
+
+    def _put_in_place(self, whole: Path) -> None:
+        """Move a folder with all files to the place of the local copy, in one step. Call this only within `fetching`.
+
+        Raises:
+            StoreError: a process is reading another data version at this place, and would read files of both versions.
+        """
+        (whole / MANIFEST).write_bytes(self.stored or b"")
+        flush_folder(whole)
+        with unread(self.folder) if self.folder.is_dir() else nullcontext(True) as free:
+            copy = self.copy
+            if not (free or (manifest_damage(copy) is None and copy.data_version == self.data_version)):
+                raise StoreError(
+                    f"{self.folder} has an earlier version of {self.asset} of {self.partition!r}, which a process on "
+                    "this machine is reading; try again when that process has ended"
+                )
+            _discard(self.copy)
+            whole.rename(self.folder)
+        flush_entry(self.folder.parent)
+        record_verified(self.copy)
+
+
+def discard(copy: PublishedResult) -> None:
+    """Remove this machine's copy of a result. A reader with an open file can continue to read the file."""
+    with fetching(copy.folder):
+        _discard(copy)
+
+
+def _discard(copy: PublishedResult) -> None:
+    if copy.folder.is_dir():
+        away = _unused_path(copy.folder)
+        copy.folder.rename(away)
+        forget(copy)
+        shutil.rmtree(away)
+
+
+def _unused_path(folder: Path) -> Path:
+    """Return a new path beside a folder, at which only the holder of the lock `fetching` may write."""
+    return folder.parent / FETCHING / f"{folder.name}-{uuid.uuid4().hex[:8]}"
+
+
+def fetching(folder: Path, *, wait: float = -1) -> AbstractContextManager[bool]:
+    """Hold the lock for fetching a result into a folder; see `locked`."""
+    return locked(folder.parent / FETCHING / f"{folder.name}.lock", wait=wait)
+
+
+def _all_at_once(work: Callable[[str], None], names: Iterable[str]) -> None:
+    """Call a function with every name. Several calls run at the same time. After the first failure, no further call
+    begins.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        waiting = [pool.submit(work, name) for name in names]
+        try:
+            for each in waiting:
+                each.result()
+        except BaseException:  # interruptions too
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise

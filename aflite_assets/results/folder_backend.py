@@ -27,13 +27,11 @@ _setting_aside = threading.Lock()
 class FolderBackend:
     """Backend for results in a folder, used by processes that can lock files against each other.
 
-    `keeps_copies`: whether files on this machine are copies of objects in another location. `format_seconds`: number
-    of seconds for which a successful check of the store's format remains valid. Any number of threads may use a
+    `format_seconds`: number of seconds for which a successful check of the store's format remains valid. Any number of threads may use a
     backend. This backend raises `OSError`, and the backend of a server raises `StoreError`.
     """
 
     root: Path
-    keeps_copies: ClassVar[bool] = False
     format_seconds: ClassVar[float] = 0.0
 
     @property
@@ -98,10 +96,9 @@ class FolderBackend:
         if not (self.root / name).exists():
             self.put(name, body)
 
-    def published(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
-        """Return the result in a folder, even if the result is damaged. Return None if there is no result."""
-        result = PublishedResult(asset, partition, folder.name, folder)
-        return result if result.exists else None
+    def result(self, asset: str, partition: str, folder: Path) -> PublishedResult:
+        """Return the result in a folder. The result may be missing or damaged."""
+        return PublishedResult(asset, partition, folder.name, folder)
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
         """Return the damage of a result and its parts, or None if no damage was found.

@@ -20,7 +20,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -61,14 +61,10 @@ Write = Callable[["Draft"], Summary]
 
 @dataclass(frozen=True)
 class StoredResult:
-    """A result. `cached`: whether the result was found in the store instead of being computed.
-
-    `damage`: the damage of an earlier result with the same key that this result replaced, or None.
-    """
+    """A result. `cached`: whether the result was found in the store instead of being computed."""
 
     result: PublishedResult
     cached: bool
-    damage: Damage | None = None
 
 
 @dataclass
@@ -125,7 +121,7 @@ class ResultStore:
     """
 
     root: Path
-    remote: Backend | None = None
+    remote: ObjectBackend | None = None
 
     @property
     def backend(self) -> Backend:
@@ -140,7 +136,7 @@ class ResultStore:
     @property
     def keeps_copies(self) -> bool:
         """True if local files are copies of files in an object store."""
-        return self.backend.keeps_copies
+        return self.remote is not None
 
     def needs_folder(self, command: str, *, instead: str) -> None:
         """Check that the results are in a folder, for a command that lists its files.
@@ -161,12 +157,13 @@ class ResultStore:
     def find(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
         """Return the published result of a key, or None. A damaged result counts as missing; see `damage`."""
         self.check_format()
-        there, damage = self._look(asset, partition, self._home(asset, partition) / key.digest, Look.FOUND)
-        return there if damage is None else None
+        result = self._result(asset, partition, key.digest)
+        return result if self._is_sound(result, Look.FOUND) else None
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
         """Return the damage of the published result of a key, or None if it is undamaged or missing."""
-        return self._look(asset, partition, self._home(asset, partition) / key.digest, Look.FOUND)[1]
+        result = self._result(asset, partition, key.digest)
+        return self.backend.damage(result, Look.FOUND) if result.exists else None
 
     def current(self, asset: str, partition: str) -> PublishedResult:
         """Return the result of an asset's partition that downstream stages read.
@@ -174,16 +171,17 @@ class ResultStore:
         Raises:
             StoreError: no result was published yet, or the current result no longer exists.
         """
-        home = self._home(asset, partition)
         key = self.current_key(asset, partition)
         if key is None:
             raise StoreError(
                 f"{asset} of {partition!r} was never materialised below {self.place}; materialise it first"
             )
-        result, damage = self._look(asset, partition, home / key, Look.LISTED)
-        if result is None or damage is not None:
-            place = f"{self.place}/{self._name(home / key)}"
-            raise StoreError(f"{asset} of {partition!r} no longer has a current result: {place}; materialise it again")
+        result = self._result(asset, partition, key)
+        if not self._is_sound(result, Look.LISTED):
+            raise StoreError(
+                f"{asset} of {partition!r} no longer has a current result: {self.place}/{self._name(result.folder)}; "
+                "materialise it again"
+            )
         return result
 
     def current_key(self, asset: str, partition: str) -> str | None:
@@ -212,15 +210,15 @@ class ResultStore:
         Raises:
             StoreError: the folder cannot be written.
         """
-        home = self._home(asset, partition)
+        wanted = self._result(asset, partition, key.digest)
+        home = wanted.folder.parent
         with self._locked(home):
             asked = self.backend.now()
-            then = f"{asset} of {partition!r} will be computed again"
-            existing, damage = self._reusable(asset, partition, home / key.digest, then, log)
-            result = existing or self._publish(asset, partition, key, home / key.digest, write, log)
+            is_there = self._is_reusable(wanted, f"{asset} of {partition!r} will be computed again", log)
+            result = wanted if is_there else self._publish(wanted, key, write, log)
             self._make_current(result, asked, log)
             shutil.rmtree(home / WORK, ignore_errors=True)  # unfinished work of writers of other keys
-        return StoredResult(result, cached=existing is not None, damage=damage)
+        return StoredResult(result, cached=is_there)
 
     def get_or_create_part(
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
@@ -228,9 +226,9 @@ class ResultStore:
         """Return a stored part of a key, or compute and publish the part, as `get_or_create` does for a result. Call
         this method only while a result of the part's asset is being written.
         """
-        part = self.find_part_or_set_aside(asset, partition, key, log=log)
-        folder = self._part_folder(asset, partition, key)
-        return StoredResult(part or self._publish(asset, partition, key, folder, write, log), cached=part is not None)
+        there = self.find_part_or_set_aside(asset, partition, key, log=log)
+        part = there or self._publish(self._result(asset, partition, key.digest, "parts"), key, write, log)
+        return StoredResult(part, cached=there is not None)
 
     def find_part_or_set_aside(
         self, asset: str, partition: str, key: ResultKey, *, log: Log = _no_log
@@ -239,8 +237,9 @@ class ResultStore:
 
         Only a writer that holds the asset's lock may call this method.
         """
+        part = self._result(asset, partition, key.digest, "parts")
         then = f"this part of {asset} of {partition!r} will be computed again"
-        return self._reusable(asset, partition, self._part_folder(asset, partition, key), then, log)[0]
+        return part if self._is_reusable(part, then, log) else None
 
     def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _no_log) -> None:
         """Check inputs before they are used: compare the files of the results, and of their parts, with the hashes.
@@ -252,15 +251,14 @@ class ResultStore:
         for result in inputs:
             if self.backend.damage(result, Look.READ) is None:
                 continue
-            name = f"{result.asset} of {result.partition!r}"
             with self._locked(self._home(result.asset, result.partition)):
                 damage = self.backend.damage(result, Look.READ)  # another process may have repaired it meanwhile
                 away = damage is not None and self._set_aside(damage, f"{reader} cannot be computed from it", log)
             if damage is not None:
                 raise StoreError(
-                    f"{reader} was not computed: its input {name} is damaged ({damage.files}) and was "
-                    f"{'set aside' if away else 'published again meanwhile'}; materialise {result.asset} again, or "
-                    "the whole dataset"
+                    f"{reader} was not computed: its input {result.asset} of {result.partition!r} is damaged "
+                    f"({damage.files}) and was {'set aside' if away else 'published again meanwhile'}; materialise "
+                    f"{result.asset} again, or the whole dataset"
                 )
 
     def set_aside(self, damage: Damage, *, log: Log = _no_log) -> bool:
@@ -282,15 +280,22 @@ class ResultStore:
         """
         if not self.keeps_copies:
             return
-        brought = {
-            home for name, partition, home in self.partitions() if name == asset and self._bring(asset, partition)
-        }
+        brought = set()
+        for partition, home in [(partition, home) for name, partition, home in self.partitions() if name == asset]:
+            try:
+                if self.current_key(asset, partition) is not None:
+                    result = self.current(asset, partition)
+                    write_json(result.path.parent / CURRENT, _mark(result))
+                    brought.add(home)
+            except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError):
+                raise
+            except StoreError as error:
+                _log.warning("%s", error)
         for mark in self.root.glob(f"{asset}/*/{CURRENT}"):
             if mark.parent not in brought:
                 mark.unlink(missing_ok=True)
 
-    @contextmanager
-    def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> Iterator[None]:
+    def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> AbstractContextManager[None]:
         """Hold the lock that allows only one run of a dataset on this machine. The lock is released when its process
         ends.
 
@@ -304,8 +309,7 @@ class ResultStore:
         """
         self._home("dataset", partition)
         self.check_format()
-        with locks.running(self.locks_folder, partition, what=what, wait=wait):
-            yield
+        return locks.running(self.locks_folder, partition, what=what, wait=wait)
 
     @property
     def locks_folder(self) -> Path:
@@ -319,24 +323,24 @@ class ResultStore:
         """
         if time.monotonic() - _format_seen.get(self, -math.inf) < self.backend.format_seconds:
             return
+        place = f"{self.place}/{FORMAT_FILE}"
         expected = f'write {{"format": {FORMAT}}} into it if this version of aflite-assets made the store'
         try:
             body = self.backend.read(FORMAT_FILE)
-            content = None if body is None else parse_json(body)
+            content = {"format": FORMAT} if body is None else parse_json(body)
         except (OSError, ValueError) as error:
-            raise StoreError(f"{self.place}/{FORMAT_FILE} cannot be read ({error}); {expected}") from None
-        if body is None:
-            return
+            raise StoreError(f"{place} cannot be read ({error}); {expected}") from None
         written = content.get("format") if isinstance(content, dict) else None
         if type(written) is not int or written < 1:
             text = json.dumps(content)
             held = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ..."
-            raise StoreError(f"{self.place}/{FORMAT_FILE} holds {held}, which is not a format of a store; {expected}")
+            raise StoreError(f"{place} holds {held}, which is not a format of a store; {expected}")
         if written != FORMAT:
             by = "a later version wrote: update this one, or" if written > FORMAT else "a version before 0.2.0 wrote:"
             where = f"the results in {self.place} are of store format {written}"
             raise StoreError(f"{where}, which {by} set AFLITE_HOME to another folder")
-        _format_seen[self] = time.monotonic()
+        if body is not None:
+            _format_seen[self] = time.monotonic()
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
         """Return every partition of every asset with results, as (asset, partition, folder), ordered by name."""
@@ -352,50 +356,30 @@ class ResultStore:
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
         """Yield every result, or every part, of an asset's partition. Results without a manifest are left out."""
         found = self.published(asset, partition, ("parts",) if parts else ("",))
-        return (result for result in found if self.backend.damage(result, Look.LISTED) is None)
+        return (result for result in found if self._is_sound(result, Look.LISTED))
 
     def published(
         self, asset: str, partition: str, places: Iterable[str] = ("", "parts")
     ) -> Iterator[PublishedResult]:
         """Yield every result of an asset's partition, and then every part, even if they are damaged."""
-        for home in (self._home(asset, partition) / place for place in places):
-            for key in filter(is_digest, self.backend.folders(f"{self._name(home)}/")):
-                result = self.backend.published(asset, partition, home / key)
-                if result is not None:
-                    yield result
+        for place in places:
+            names = self.backend.folders(f"{self._name(self._home(asset, partition) / place)}/")
+            results = (self._result(asset, partition, key, place) for key in names if is_digest(key))
+            yield from (result for result in results if result.exists)
 
-    def _look(
-        self, asset: str, partition: str, folder: Path, look: Look
-    ) -> tuple[PublishedResult | None, Damage | None]:
-        """Return the published result in a folder, or None, and the damage of the result."""
-        there = self.backend.published(asset, partition, folder)
-        return there, None if there is None else self.backend.damage(there, look)
+    def _result(self, asset: str, partition: str, key: str, place: str = "") -> PublishedResult:
+        """Return the result of a key, or the part if `place` is "parts". It may be missing or damaged."""
+        return self.backend.result(asset, partition, self._home(asset, partition) / place / key)
 
-    def _reusable(
-        self, asset: str, partition: str, folder: Path, then: str, log: Log
-    ) -> tuple[PublishedResult | None, Damage | None]:
-        """Return the published result of a key, and the damage of a result that was set aside."""
-        there, damage = self._look(asset, partition, folder, Look.REUSED)
+    def _is_sound(self, result: PublishedResult, look: Look) -> bool:
+        return result.exists and self.backend.damage(result, look) is None
+
+    def _is_reusable(self, result: PublishedResult, then: str, log: Log) -> bool:
+        """Return True if a result exists without damage. A damaged result is set aside."""
+        damage = self.backend.damage(result, Look.REUSED) if result.exists else None
         if damage is not None:
             self._set_aside(damage, then, log)
-        return (there if damage is None else None), damage
-
-    def _bring(self, asset: str, partition: str) -> bool:
-        try:
-            if self.current_key(asset, partition) is None:
-                return False
-            result = self.current(asset, partition)
-            folder = result.path
-        except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError):
-            raise
-        except StoreError as error:
-            _log.warning("%s", error)
-            return False
-        write_json(folder.parent / CURRENT, {"key": result.key, "data_version": result.data_version})
-        return True
-
-    def _part_folder(self, asset: str, partition: str, key: ResultKey) -> Path:
-        return self._home(asset, partition) / "parts" / key.digest
+        return result.exists and damage is None
 
     def _home(self, asset: str, partition: str) -> Path:
         for name in (asset, partition):
@@ -423,12 +407,9 @@ class ResultStore:
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
         """Make a result the current result, unless the current one was requested later (by the store's clock)."""
         asset, partition = result.asset, result.partition
-        mark = {"key": result.key, "data_version": result.data_version}
-        if asked is not None:
-            mark["asked"] = asked.isoformat()
         stays = self.backend.replace(
             self._name(self._home(asset, partition) / CURRENT),
-            json_bytes(mark),
+            json_bytes(_mark(result) | ({} if asked is None else {"asked": asked.isoformat()})),
             unless=lambda body: asked is not None and _asked(body) > asked,
         )
         # Two machines that made the same result at once agree about what is current.
@@ -436,11 +417,10 @@ class ResultStore:
             log(f"another machine requested {asset} of {partition!r} later: its {key} remains current")
 
     def _set_aside(self, damage: Damage, then: str, log: Log) -> bool:
-        result = damage.result
         for part in damage.parts:
             self._set_aside(part, then, log)
-        how = self.backend.set_aside(result)
-        place = f"{self.place}/{self._name(result.folder)}"
+        how = self.backend.set_aside(damage.result)
+        place = f"{self.place}/{self._name(damage.result.folder)}"
         if how is None:
             _log.info("%s was repaired or published again meanwhile, so it is kept", place)
             return False
@@ -449,13 +429,12 @@ class ResultStore:
         log(line)
         return True
 
-    def _publish(
-        self, asset: str, partition: str, key: ResultKey, target: Path, write: Write, log: Log
-    ) -> PublishedResult:
-        work = self._home(asset, partition) / WORK / key.digest
+    def _publish(self, wanted: PublishedResult, key: ResultKey, write: Write, log: Log) -> PublishedResult:
+        asset, partition = wanted.asset, wanted.partition
+        work = self._home(asset, partition) / WORK / wanted.key
         # If publishing fails, the folder remains, so that the work is not repeated.
-        ready = work / "ready" / key.digest
-        if self._can_be_published(asset, partition, ready):
+        ready = work / "ready" / wanted.key
+        if self._can_be_published(PublishedResult(asset, partition, wanted.key, ready)):
             log(f"{asset} of {partition!r} was computed before but not published: {ready} is published now")
         else:
             shutil.rmtree(ready.parent, ignore_errors=True)
@@ -465,21 +444,24 @@ class ResultStore:
                 write_manifest(
                     draft.path, asset, partition, key, parts=draft.parts, summary=summary, provenance=draft.provenance
                 )
-        result = self.backend.publish(ready, PublishedResult(asset, partition, key.digest, target), log)
+        # Another record, because this one may hold the manifest of a result that was set aside.
+        result = self.backend.publish(ready, self.backend.result(asset, partition, wanted.folder), log)
         shutil.rmtree(work, ignore_errors=True)
         return result
 
-    def _can_be_published(self, asset: str, partition: str, ready: Path) -> bool:
+    def _can_be_published(self, made: PublishedResult) -> bool:
         """Return True if a folder holds a complete result that was not published and whose parts are unchanged."""
-        made = PublishedResult(asset, partition, ready.name, ready)
         if not made.exists or own_damage(made, ignore_cache=True):
             return False
         for part in made.manifest["parts"].values():
-            folder = self._home(asset, partition) / "parts" / part["key"]
-            there, damage = self._look(asset, partition, folder, Look.FOUND)
-            if there is None or damage is not None or there.data_version != part["data_version"]:
+            there = self._result(made.asset, made.partition, part["key"], "parts")
+            if not self._is_sound(there, Look.FOUND) or there.data_version != part["data_version"]:
                 return False
         return True
+
+
+def _mark(result: PublishedResult) -> dict[str, str]:
+    return {"key": result.key, "data_version": result.data_version}
 
 
 def _asked(mark: bytes) -> datetime:

@@ -75,11 +75,12 @@ def test_a_mark_that_others_keep_writing_is_named(
 @pytest.mark.parametrize("look", Look)
 def test_a_whole_result_is_whole_however_it_is_looked_at(store: ResultStore, backend: Backend, look: Look) -> None:
     made = make(store)
-    there = backend.published("embeddings", "digits", made.folder)
+    there = backend.result("embeddings", "digits", made.folder)
     assert there == made
     assert backend.damage(there, look) is None
     assert damage_with_parts(there, partial(backend.own_damage, deep=True)) is None
-    assert backend.published("embeddings", "digits", made.folder.with_name("0" * 20)) is None
+    assert there.exists
+    assert not backend.result("embeddings", "digits", made.folder.with_name("0" * 20)).exists
 
 
 def test_what_is_whole_again_is_not_set_aside(store: ResultStore, backend: Backend) -> None:

@@ -41,7 +41,6 @@ class ObjectBackend(Bucket):
     """
 
     root: Path
-    keeps_copies: ClassVar[bool] = True
     format_seconds: ClassVar[float] = 60.0
 
     @property
@@ -73,10 +72,9 @@ class ObjectBackend(Bucket):
             self.check_conditions(name, body)
             _writable.add(self.address)
 
-    def published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
-        """Return the result in a folder. The manifest and the files of the result are not checked."""
-        result = self._result(asset, partition, folder)
-        return result if result.exists else None
+    def result(self, asset: str, partition: str, folder: Path) -> ObjectResult:
+        """Return the result in a folder. The manifest and the files of the result may be missing or damaged."""
+        return ObjectResult(asset, partition, folder.name, folder, self.root, self)
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
         """Return the damage of a result's manifest.
@@ -126,7 +124,7 @@ class ObjectBackend(Bucket):
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
         """Upload a complete folder. The manifest is uploaded last, and the folder then becomes this machine's copy."""
-        result = self._result(wanted.asset, wanted.partition, wanted.folder)
+        result = _own(wanted)
         uploaded = result.upload(ready)
         if uploaded is not None:
             uploaded.keep(ready)
@@ -137,9 +135,6 @@ class ObjectBackend(Bucket):
             raise self._in_the_way(result)
         log(f"another machine published {self.place}/{result.name} first: its result is used")
         return result
-
-    def _result(self, asset: str, partition: str, folder: Path) -> ObjectResult:
-        return ObjectResult(asset, partition, folder.name, folder, self.root, self)
 
     def _in_the_way(self, result: ObjectResult) -> LostObjectsError:
         return LostObjectsError(

@@ -5,13 +5,13 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
 
 from aflite_assets.errors import StoreAccessError, StoreError, StoreUnreachableError, UnsupportedStoreError
 from aflite_assets.results.damage import Damage, damage_with_parts, own_damage
-from aflite_assets.results.keys import DIGEST, is_digest
+from aflite_assets.results.keys import DIGEST
 from aflite_assets.results.locks import is_free, read_holder, writing
 from aflite_assets.results.mounts import lock_problem
 from aflite_assets.results.object_store.backend import ObjectBackend

@@ -33,10 +33,12 @@ def folder_files(folder: Path) -> dict[str, Path]:
     return {path.relative_to(folder).as_posix(): path for path in files}
 
 
-def folder_size(folder: Path) -> int:
-    """Return the size in bytes of all files below a folder. Files that disappear during the call are left out."""
+def folder_size(path: Path) -> int:
+    """Return the size in bytes of a file, or of all files below a folder. Files that disappear during the call are left
+    out.
+    """
     total = 0
-    for place, _, names in os.walk(folder):
+    for place, _, names in os.walk(path) if path.is_dir() else [(path.parent, (), [path.name])]:
         for name in names:
             with suppress(FileNotFoundError):
                 total += os.lstat(os.path.join(place, name)).st_size

@@ -27,8 +27,8 @@ _setting_aside = threading.Lock()
 class FolderBackend:
     """Backend for results in a folder, used by processes that can lock files against each other.
 
-    `format_seconds`: number of seconds for which a successful check of the store's format remains valid. Any number of threads may use a
-    backend. This backend raises `OSError`, and the backend of a server raises `StoreError`.
+    Any number of threads may use a backend. This backend raises `OSError`, and the backend of a server raises
+    `StoreError`. `format_seconds`: number of seconds for which a successful check of the store's format remains valid.
     """
 
     root: Path

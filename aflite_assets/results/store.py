@@ -358,9 +358,7 @@ class ResultStore:
         found = self.published(asset, partition, ("parts",) if parts else ("",))
         return (result for result in found if self._is_sound(result, Look.LISTED))
 
-    def published(
-        self, asset: str, partition: str, places: Iterable[str] = ("", "parts")
-    ) -> Iterator[PublishedResult]:
+    def published(self, asset: str, partition: str, places: Iterable[str] = ("", "parts")) -> Iterator[PublishedResult]:
         """Yield every result of an asset's partition, and then every part, even if they are damaged."""
         for place in places:
             names = self.backend.folders(f"{self._name(self._home(asset, partition) / place)}/")

@@ -1,5 +1,5 @@
-"""`ObjectResult`: a result in a bucket. One conditional write publishes it, and its files are fetched into this machine's
-copy, completely or not at all, when they are needed.
+"""`ObjectResult`: a result in a bucket. One conditional write publishes it. Its files are fetched into this machine's
+copy when they are needed, completely or not at all.
 
 ```
 <prefix>/<asset>/<partition>/<key>/manifest.json        written last and never over another, which publishes the result

@@ -15,7 +15,6 @@ from aflite_assets.results.keys import DIGEST
 from aflite_assets.results.locks import is_free, read_holder, writing
 from aflite_assets.results.mounts import lock_problem
 from aflite_assets.results.object_store.backend import ObjectBackend
-from aflite_assets.results.object_store.bucket import StoredObject
 from aflite_assets.results.object_store.results import ATTEMPT, FETCHING, discard, fetching, read_manifest
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.prune import TRASH
@@ -172,7 +171,12 @@ def _abandoned(store: ResultStore, backend: ObjectBackend, fix: bool) -> Iterato
     """
     now = backend.now()
     for asset, partition, _ in store.partitions():
-        for (place, attempt), objects in _attempts(backend, f"{asset}/{partition}/").items():
+        attempts = defaultdict(list)
+        for each in backend.objects(f"{asset}/{partition}/"):
+            match = _ATTEMPTS.fullmatch(each.name)
+            if match is not None:
+                attempts[match["place"], match["attempt"]].append(each)
+        for (place, attempt), objects in attempts.items():
             is_young = now - max(each.changed for each in objects) < LEFT_AFTER
             if is_young or _named_attempt(backend, place) == attempt:
                 continue
@@ -185,16 +189,6 @@ def _abandoned(store: ResultStore, backend: ObjectBackend, fix: bool) -> Iterato
             begun = f"begun {upload.begun:%Y-%m-%d %H:%M} UTC"
             what = f"{backend.place}/{upload.name}, {begun}, was left by a writer that ended early"
             yield _mended("unfinished upload", what, _UNREAD, fix, partial(backend.give_up, upload))
-
-
-def _attempts(backend: ObjectBackend, home: str) -> dict[tuple[str, str], list[StoredObject]]:
-    """Return the files of results below `home` in the bucket, by the result's place and the upload attempt."""
-    attempts = defaultdict(list)
-    for each in backend.objects(home):
-        match = _ATTEMPTS.fullmatch(each.name)
-        if match is not None:
-            attempts[match["place"], match["attempt"]].append(each)
-    return attempts
 
 
 def _named_attempt(backend: ObjectBackend, place: str) -> str | None:

@@ -47,15 +47,14 @@ def whole_folder(path: Path, scratch: Path, *, ready: Path) -> Iterator[None]:
 
 def write_manifest(
     folder: Path,
-    asset: str,
-    partition: str,
+    wanted: PublishedResult,
     key: ResultKey,
     *,
     parts: Mapping[str, PublishedResult],
     summary: Mapping[str, Any],
     provenance: Mapping[str, Any],
 ) -> None:
-    """Write the manifest of a result into the folder with the result's files.
+    """Write the manifest of the result `wanted`, which was computed from `key`, into the folder with its files.
 
     Raises:
         ValueError: the manifest would be larger than a reader accepts.
@@ -65,9 +64,9 @@ def write_manifest(
     named = {name: {"key": part.key, "data_version": part.data_version} for name, part in parts.items()}
     manifest = sealed(
         {
-            "asset": asset,
-            "partition": partition,
-            "key": key.digest,
+            "asset": wanted.asset,
+            "partition": wanted.partition,
+            "key": wanted.key,
             "made_from": key.as_json(),
             "data_version": content_version(files, named),
             "files": files,

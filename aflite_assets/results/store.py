@@ -439,9 +439,8 @@ class ResultStore:
             draft = Draft(self, asset, partition, key, work / "draft", work / "scratch", log)
             with whole_folder(draft.path, draft.scratch, ready=ready):
                 summary = write(draft)
-                write_manifest(
-                    draft.path, asset, partition, key, parts=draft.parts, summary=summary, provenance=draft.provenance
-                )
+                facts = draft.provenance
+                write_manifest(draft.path, wanted, key, parts=draft.parts, summary=summary, provenance=facts)
         # Another record, because this one may hold the manifest of a result that was set aside.
         result = self.backend.publish(ready, self.backend.result(asset, partition, wanted.folder), log)
         shutil.rmtree(work, ignore_errors=True)

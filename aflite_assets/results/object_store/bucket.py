@@ -236,7 +236,7 @@ class Bucket:
         try:
             self._call("delete_object", f"removed: {name}", name, passing=("412", "409", *_NO_SUCH), IfMatch=etag)
         except ClientError as error:
-            return _code(error) in _NO_SUCH
+            return _answer(error)[0] in _NO_SUCH
         except UnsupportedStoreError:
             self.delete([name])
         return True
@@ -305,7 +305,7 @@ class Bucket:
                 self._call("put_object", f"written: {name}", name, passing=passing, Body=body, **condition)
                 return True
             except ClientError as error:
-                if _status(error) != 409:
+                if _answer(error)[1] != 409:
                     return False
                 time.sleep(0.05 * 2**attempt)
         raise StoreUnreachableError(
@@ -321,7 +321,7 @@ class Bucket:
         try:
             yield
         except errors.ClientError as error:
-            if _code(error) in passing or str(_status(error)) in passing:
+            if {*map(str, _answer(error))} & {*passing}:
                 raise
             raise self._refusal(error, failed) from error
         except (
@@ -348,7 +348,7 @@ class Bucket:
             raise StoreError(f"{failed}: {error}; check the settings of AWS's tools") from error
 
     def _refusal(self, error: Any, failed: str) -> StoreError:
-        code, status = _code(error), _status(error)
+        code, status = _answer(error)
         answered = f"{failed}: {self._server} answers {code}"
         for codes, kind, advice in _REFUSALS:
             if codes & {code, str(status), f"{status // 100}xx"}:
@@ -398,9 +398,7 @@ def connect(address: StoreAddress) -> Any:
 _connected = cache(connect)  # creating a client takes time
 
 
-def _code(error: Any) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def _status(error: Any) -> int:
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+def _answer(error: Any) -> tuple[str, int]:
+    """Return the code and the status of the answer to a refused request."""
+    told = error.response
+    return str(told.get("Error", {}).get("Code", "")), int(told.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

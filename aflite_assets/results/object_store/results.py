@@ -17,7 +17,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -139,17 +139,13 @@ class ObjectResult(PublishedResult):
 
     def changed_files(self) -> tuple[str, ...]:
         """Return a phrase for each file whose content differs from the manifest. All files are read completely."""
-        return tuple(
-            f"the content of {name} has changed"
-            for name, digest in self.manifest["files"].items()
-            if not self._has_hash(name, digest)
-        )
-
-    def _has_hash(self, name: str, digest: str) -> bool:
-        try:
-            return self.bucket.download(f"{self.name}/{self.manifest[ATTEMPT]}/{name}") == digest
-        except LostObjectsError:
-            return False
+        changed = []
+        for name, digest in self.manifest["files"].items():
+            with suppress(LostObjectsError):
+                if self.bucket.download(f"{self.name}/{self.manifest[ATTEMPT]}/{name}") == digest:
+                    continue
+            changed.append(f"the content of {name} has changed")
+        return tuple(changed)
 
     def upload(self, folder: Path) -> "ObjectResult | None":
         """Publish a complete folder, with its manifest, as this result, and return the published result.
@@ -190,14 +186,14 @@ class ObjectResult(PublishedResult):
             LostObjectsError: the bucket no longer holds a file that the manifest names.
             StoreError: the local folder cannot be written, or a process is reading another data version in this folder.
         """
-        manifest = self.manifest
+        _ = self.manifest  # an unusable result is no reason to lock the folder
         with fetching(self.folder):
             if self._is_copied():
                 return
             aside = _unused_path(self.folder)
             try:
                 aside.mkdir()
-                self._download(manifest["files"], f"{self.name}/{manifest[ATTEMPT]}", aside)
+                self._download(aside)
                 self._put_in_place(aside)
             except OSError as error:
                 raise StoreError(
@@ -234,16 +230,18 @@ class ObjectResult(PublishedResult):
             _log.warning("%s is damaged (%s): it is fetched again", self.folder, "; ".join(reasons))
         return same and not reasons
 
-    def _download(self, files: Mapping[str, str], place: str, folder: Path) -> None:
+    def _download(self, folder: Path) -> None:
+        place = f"{self.name}/{self.manifest[ATTEMPT]}"
+
         def one(name: str) -> None:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            if self.bucket.download(f"{place}/{name}", folder / name) != files[name]:
+            if self.bucket.download(f"{place}/{name}", folder / name) != self.manifest["files"][name]:
                 raise LostObjectsError(
                     f"{self.bucket.address}/{place}/{name} has changed since publication; run `aflite doctor --deep "
                     "--fix`, then materialise it again"
                 )
 
-        _all_at_once(one, files)
+        _all_at_once(one, self.manifest["files"])
 
     def _put_in_place(self, whole: Path) -> None:
         """Move a folder with all files to the place of the local copy, in one step. Call this only within `fetching`.
@@ -295,10 +293,4 @@ def _all_at_once(work: Callable[[str], None], names: Iterable[str]) -> None:
     begins.
     """
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        waiting = [pool.submit(work, name) for name in names]
-        try:
-            for each in waiting:
-                each.result()
-        except BaseException:  # interruptions too
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+        list(pool.map(work, names))

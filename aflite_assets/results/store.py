@@ -26,15 +26,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from aflite_assets.errors import (
-    StoreAccessError,
-    StoreError,
-    StoreUnreachableError,
-    UnsupportedStoreError,
-)
+from aflite_assets.errors import StoreError, UnsupportedStoreError
 from aflite_assets.results import locks
 from aflite_assets.results.damage import Damage, Look, own_damage
-from aflite_assets.results.files import json_bytes, parse_json, write_json
+from aflite_assets.results.files import json_bytes, parse_json
 from aflite_assets.results.folder_backend import FolderBackend
 from aflite_assets.results.keys import ResultKey, current_digest, is_digest
 from aflite_assets.results.object_store.backend import ObjectBackend
@@ -105,10 +100,6 @@ class Draft:
         """
         places = {name: place for place, name in enumerate(dict.fromkeys(names))}
         self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
-
-
-def _no_log(_: str) -> None:
-    return None
 
 
 @dataclass(frozen=True)
@@ -200,7 +191,7 @@ class ResultStore:
             ) from None
 
     def get_or_create(
-        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
+        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _log.debug
     ) -> StoredResult:
         """Return the stored result of a key, or compute the result with `write` and publish it.
 
@@ -221,7 +212,7 @@ class ResultStore:
         return StoredResult(result, cached=is_there)
 
     def get_or_create_part(
-        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
+        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _log.debug
     ) -> StoredResult:
         """Return a stored part of a key, or compute and publish the part, as `get_or_create` does for a result. Call
         this method only while a result of the part's asset is being written.
@@ -231,7 +222,7 @@ class ResultStore:
         return StoredResult(part, cached=there is not None)
 
     def find_part_or_set_aside(
-        self, asset: str, partition: str, key: ResultKey, *, log: Log = _no_log
+        self, asset: str, partition: str, key: ResultKey, *, log: Log = _log.debug
     ) -> PublishedResult | None:
         """Return the undamaged published part of a key, or None. A damaged part is set aside.
 
@@ -241,7 +232,7 @@ class ResultStore:
         then = f"this part of {asset} of {partition!r} will be computed again"
         return part if self._is_reusable(part, then, log) else None
 
-    def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _no_log) -> None:
+    def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _log.debug) -> None:
         """Check inputs before they are used: compare the files of the results, and of their parts, with the hashes.
 
         Raises:
@@ -261,7 +252,7 @@ class ResultStore:
                     f"{result.asset} again, or the whole dataset"
                 )
 
-    def set_aside(self, damage: Damage, *, log: Log = _no_log) -> bool:
+    def set_aside(self, damage: Damage, *, log: Log = _log.debug) -> bool:
         """Remove a damaged result or part from its place. The lock of the asset is held during the removal.
 
         The next run computes it again. Return whether the result was removed; a result that was published again before
@@ -269,31 +260,6 @@ class ResultStore:
         """
         with self._locked(self._home(damage.result.asset, damage.result.partition)):
             return self._set_aside(damage, "it is computed again when its stage runs", log)
-
-    def bring_current(self, asset: str) -> None:
-        """Fetch the current results of an asset into `root`, so that their files can be served from there.
-
-        Other `current.json` files are removed. A lost result is left out, with a warning.
-
-        Raises:
-            StoreError: the object store cannot be reached, or refuses.
-        """
-        if not self.keeps_copies:
-            return
-        brought = set()
-        for partition, home in [(partition, home) for name, partition, home in self.partitions() if name == asset]:
-            try:
-                if self.current_key(asset, partition) is not None:
-                    result = self.current(asset, partition)
-                    write_json(result.path.parent / CURRENT, _mark(result))
-                    brought.add(home)
-            except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError):
-                raise
-            except StoreError as error:
-                _log.warning("%s", error)
-        for mark in self.root.glob(f"{asset}/*/{CURRENT}"):
-            if mark.parent not in brought:
-                mark.unlink(missing_ok=True)
 
     def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> AbstractContextManager[None]:
         """Hold the lock that allows only one run of a dataset on this machine. The lock is released when its process
@@ -405,9 +371,10 @@ class ResultStore:
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
         """Make a result the current result, unless the current one was requested later (by the store's clock)."""
         asset, partition = result.asset, result.partition
+        mark = {"key": result.key, "data_version": result.data_version}
         stays = self.backend.replace(
             self._name(self._home(asset, partition) / CURRENT),
-            json_bytes(_mark(result) | ({} if asked is None else {"asked": asked.isoformat()})),
+            json_bytes(mark | ({} if asked is None else {"asked": asked.isoformat()})),
             unless=lambda body: asked is not None and _asked(body) > asked,
         )
         # Two machines that made the same result at once agree about what is current.
@@ -455,10 +422,6 @@ class ResultStore:
             if not self._is_sound(there, Look.FOUND) or there.data_version != part["data_version"]:
                 return False
         return True
-
-
-def _mark(result: PublishedResult) -> dict[str, str]:
-    return {"key": result.key, "data_version": result.data_version}
 
 
 def _asked(mark: bytes) -> datetime:

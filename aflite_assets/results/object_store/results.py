@@ -76,7 +76,7 @@ class ObjectResult(PublishedResult):
         """The folder of the local copy. The local folder may be missing or hold another result."""
         return PublishedResult(self.asset, self.partition, self.key, self.folder)
 
-    @property
+    @cached_property
     def path(self) -> Path:
         """The folder with the files, which are fetched if necessary.
 
@@ -84,10 +84,6 @@ class ObjectResult(PublishedResult):
             LostObjectsError: the bucket no longer holds the files.
             StoreError: the bucket cannot be reached, or the folder cannot be written.
         """
-        return self._fetched
-
-    @cached_property
-    def _fetched(self) -> Path:
         self.fetch()
         return self.folder
 

@@ -17,10 +17,10 @@ import pytest
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results import store as store_module
 from aflite_assets.results.damage import Damage
-from aflite_assets.results.object_store import backend as backend_module
+from aflite_assets.results.object_store import results as backend_module
 from aflite_assets.results.object_store.address import parse_address
-from aflite_assets.results.object_store.backend import ObjectBackend
 from aflite_assets.results.object_store.bucket import Bucket
+from aflite_assets.results.object_store.results import ObjectBackend
 from aflite_assets.results.opening import open_store
 from tests.waiting import within
 

@@ -14,8 +14,14 @@ from aflite_assets.results.damage import Damage, damage_with_parts, own_damage
 from aflite_assets.results.keys import DIGEST
 from aflite_assets.results.locks import is_free, read_holder, writing
 from aflite_assets.results.mounts import lock_problem
-from aflite_assets.results.object_store.backend import ObjectBackend
-from aflite_assets.results.object_store.results import ATTEMPT, FETCHING, discard, fetching, read_manifest
+from aflite_assets.results.object_store.results import (
+    ATTEMPT,
+    FETCHING,
+    ObjectBackend,
+    discard,
+    fetching,
+    read_manifest,
+)
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.prune import TRASH
 from aflite_assets.results.records import MANIFEST, WORK

@@ -8,23 +8,19 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 MOST_JSON = 64 << 20
 """Largest size in bytes of a store's JSON file that is read or written."""
-_BLOCK = 1 << 20
 
 
 def file_sha256(path: Path) -> str:
     """Return the hash of a file's content, 64 hexadecimal digits."""
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def folder_files(folder: Path) -> dict[str, Path]:
@@ -143,6 +139,30 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+@contextmanager
+def whole_folder(path: Path, scratch: Path, *, ready: Path) -> Iterator[None]:
+    """Create an empty folder `path`, which the block fills. After the block, flush the folder to disk and rename it to
+    `ready`.
+
+    After an error or an interruption, `path` is removed. `scratch` is kept if the block left a file in it.
+    """
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    scratch.mkdir(exist_ok=True)
+    try:
+        yield
+        flush_folder(path)
+        ready.parent.mkdir()
+        path.rename(ready)
+    except BaseException:  # interruptions too: no half-written draft stays
+        shutil.rmtree(path, ignore_errors=True)
+        for folder in (scratch, scratch.parent):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+        raise
+    shutil.rmtree(scratch, ignore_errors=True)  # removing a file's other links changes its times
 
 
 def reserve(path: Path) -> None:

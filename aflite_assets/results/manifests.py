@@ -12,7 +12,7 @@ import math
 import os
 import platform
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,9 +20,10 @@ from typing import Any
 
 from aflite_assets import __version__
 from aflite_assets.processors import threads_per_step
-from aflite_assets.results.files import MOST_JSON, read_json
+from aflite_assets.results.files import MOST_JSON, file_sha256, folder_files, read_json, write_json
 from aflite_assets.results.keys import ResultKey, is_digest
 
+MANIFEST = "manifest.json"
 HASH = "manifest_sha256"
 """Field of a manifest with the hash of all its other fields."""
 _HASH_BYTES = 200
@@ -31,6 +32,41 @@ _CONTRADICTION = "contradicts itself"
 _LIBRARIES = (
     "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
 )  # fmt: skip
+
+
+def write_manifest(
+    folder: Path,
+    asset: str,
+    partition: str,
+    key: ResultKey,
+    *,
+    parts: Mapping[str, Mapping[str, str]],
+    summary: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+) -> None:
+    """Write the manifest of a result into the folder with its files. `parts`: key and data version of each part.
+
+    Raises:
+        ValueError: the manifest would be larger than a reader accepts.
+    """
+    paths = folder_files(folder)
+    files = {name: file_sha256(path) for name, path in paths.items()}
+    fields = {
+        "asset": asset,
+        "partition": partition,
+        "key": key.digest,
+        "made_from": key.as_json(),
+        "data_version": content_version(files, parts),
+        "files": files,
+        "sizes": {name: path.stat().st_size for name, path in paths.items()},
+        "parts": parts,
+        "summary": _without_nan(summary),
+        "provenance": provenance,
+        "environment": environment(),
+        "published": datetime.now(UTC).isoformat(timespec="seconds"),
+        "process": os.getpid(),
+    }
+    write_json(folder / MANIFEST, sealed(fields))
 
 
 def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,12 +172,12 @@ def _is_below(name: str) -> bool:
     return not any(step in ("", ".", "..") for step in name.split("/")) and b"\0" not in name.encode()
 
 
-def without_nan(value: Any) -> Any:
+def _without_nan(value: Any) -> Any:
     """Return the value with null for NaN and infinity, which JSON cannot hold."""
     if isinstance(value, Mapping):
-        return {name: without_nan(item) for name, item in value.items()}
+        return {name: _without_nan(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [without_nan(item) for item in value]
+        return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

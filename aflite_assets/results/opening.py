@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aflite_assets.paths import aflite_home
 from aflite_assets.results.object_store.address import parse_address
-from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.object_store.results import ObjectBackend
 from aflite_assets.results.store import ResultStore
 
 STORE = "AFLITE_STORE"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import DamagedManifestError, StoreError
+from aflite_assets.results.manifests import MANIFEST as MANIFEST
 from aflite_assets.results.manifests import load_manifest
 
 Log = Callable[[str], None]
-MANIFEST = "manifest.json"
 DAMAGED, WORK = ".damaged", ".work"
 """Folders next to results: results with content that differs from what was published, and files of unfinished
 writers.
@@ -64,6 +64,11 @@ class PublishedResult:
     def data_version(self) -> str:
         """Hash of the published files and parts, 20 hexadecimal digits."""
         return str(self.manifest["data_version"])
+
+    @property
+    def version(self) -> dict[str, str]:
+        """Key and data version, as manifests and `current.json` name a result."""
+        return {"key": self.key, "data_version": self.data_version}
 
     @property
     def summary(self) -> dict[str, Any]:

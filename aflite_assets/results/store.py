@@ -13,9 +13,11 @@
 ```
 """
 
+import errno
 import json
 import logging
 import math
+import os
 import re
 import shutil
 import time
@@ -29,11 +31,11 @@ from typing import Any
 from aflite_assets.errors import StoreError, UnsupportedStoreError
 from aflite_assets.results import locks
 from aflite_assets.results.damage import Damage, Look, own_damage
-from aflite_assets.results.files import json_bytes, parse_json
+from aflite_assets.results.files import json_bytes, parse_json, whole_folder
 from aflite_assets.results.folder_backend import FolderBackend
 from aflite_assets.results.keys import ResultKey, current_digest, is_digest
-from aflite_assets.results.object_store.backend import ObjectBackend
-from aflite_assets.results.publishing import explain_obstacles, whole_folder, write_manifest
+from aflite_assets.results.manifests import write_manifest
+from aflite_assets.results.object_store.results import ObjectBackend
 from aflite_assets.results.records import MANIFEST, WORK, Log, PublishedResult
 
 FORMAT = 2
@@ -364,17 +366,16 @@ class ResultStore:
     @contextmanager
     def _locked(self, home: Path) -> Iterator[None]:
         self.check_format()
-        with locks.writing(home), explain_obstacles(home):
+        with locks.writing(home), _explained(home):
             self.backend.prepare(FORMAT_FILE, _FORMAT_BODY)
             yield
 
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
         """Make a result the current result, unless the current one was requested later (by the store's clock)."""
         asset, partition = result.asset, result.partition
-        mark = {"key": result.key, "data_version": result.data_version}
         stays = self.backend.replace(
             self._name(self._home(asset, partition) / CURRENT),
-            json_bytes(mark | ({} if asked is None else {"asked": asked.isoformat()})),
+            json_bytes(result.version | ({} if asked is None else {"asked": asked.isoformat()})),
             unless=lambda body: asked is not None and _asked(body) > asked,
         )
         # Two machines that made the same result at once agree about what is current.
@@ -406,8 +407,9 @@ class ResultStore:
             draft = Draft(self, asset, partition, key, work / "draft", work / "scratch", log)
             with whole_folder(draft.path, draft.scratch, ready=ready):
                 summary = write(draft)
+                parts = {name: part.version for name, part in draft.parts.items()}
                 facts = draft.provenance
-                write_manifest(draft.path, wanted, key, parts=draft.parts, summary=summary, provenance=facts)
+                write_manifest(draft.path, asset, partition, key, parts=parts, summary=summary, provenance=facts)
         # Another record, because this one may hold the manifest of a result that was set aside.
         result = self.backend.publish(ready, self.backend.result(asset, partition, wanted.folder), log)
         shutil.rmtree(work, ignore_errors=True)
@@ -422,6 +424,29 @@ class ResultStore:
             if not self._is_sound(there, Look.FOUND) or there.data_version != part["data_version"]:
                 return False
         return True
+
+
+@contextmanager
+def _explained(home: Path) -> Iterator[None]:
+    """Raise an error with advice if the disk is full, or if another file or folder has a path that the store needs.
+
+    Errors with another cause pass unchanged.
+    """
+    try:
+        yield
+    except OSError as error:
+        name, named = f"{home.parent.name} of {home.name!r}", str(error.filename2 or error.filename)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreError(
+                f"{name} was not published: no space is left for {home} ({error.strerror}); free some space, or set "
+                "AFLITE_HOME to a folder on a larger disk, and try again"
+            ) from error
+        if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR) and named.startswith(f"{home}{os.sep}"):
+            raise StoreError(
+                f"{name} cannot be stored, because another file or folder has the path {named} ({error.strerror}); "
+                "move it away and try again"
+            ) from error
+        raise
 
 
 def _asked(mark: bytes) -> datetime:

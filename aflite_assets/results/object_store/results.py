@@ -1,10 +1,17 @@
-"""`ObjectResult`: a result in a bucket. One conditional write publishes it. Its files are fetched into this machine's
-copy when they are needed, completely or not at all.
+"""Results in a bucket, with a local copy of results that were computed or read on this machine.
+
+The bucket alone determines which results are published and current. One conditional write publishes a result. Readers
+get paths of the local copy, into which files are fetched when they are needed, completely or not at all.
 
 ```
 <prefix>/<asset>/<partition>/<key>/manifest.json        written last and never over another, which publishes the result
 <prefix>/<asset>/<partition>/<key>/<attempt>/<file>     the files of one upload attempt, which the manifest names
 <prefix>/<asset>/<partition>/parts/<key>/...            the same for parts
+
+<root>/<asset>/<partition>/<key>/                       local copies; the same for parts
+<root>/<asset>/<partition>/.work/<key>/                 files of an unfinished writer; `ready/` waits to be uploaded
+<root>/<asset>/<partition>/.fetching/                   results that are being fetched
+<root>/.locks                                           locks of datasets, which work only on this machine
 ```
 
 Every upload attempt has a prefix of its own. Therefore, two machines that publish at the same time cannot change each
@@ -14,6 +21,7 @@ other's files.
 import logging
 import re
 import shutil
+import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -21,15 +29,25 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from aflite_assets.errors import LostObjectsError, StoreError
-from aflite_assets.results.damage import forget, manifest_damage, own_damage, record_verified, size_problem
+from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError
+from aflite_assets.results.damage import (
+    Damage,
+    Look,
+    damage_with_parts,
+    forget,
+    manifest_damage,
+    own_damage,
+    record_verified,
+    size_problem,
+)
 from aflite_assets.results.files import flush_entry, flush_folder, json_bytes, parse_json, read_json
 from aflite_assets.results.locks import locked, unread
 from aflite_assets.results.manifests import manifest_problem, sealed
+from aflite_assets.results.object_store.address import StoreAddress
 from aflite_assets.results.object_store.bucket import Bucket
-from aflite_assets.results.records import MANIFEST, PublishedResult
+from aflite_assets.results.records import MANIFEST, Log, PublishedResult
 
 ATTEMPT = "attempt"
 """Field that only manifests in a bucket have: the prefix of the result's files."""
@@ -37,7 +55,12 @@ FETCHING = ".fetching"
 _ATTEMPT = re.compile(r"[0-9a-f]{12}")
 _AT_ONCE = 4
 """Number of files that are transferred at the same time."""
+_TRIES = 20
+"""Number of attempts to make a result current while other machines make their results current."""
+_UNUSABLE = f"{MANIFEST} cannot be used"
 _log = logging.getLogger(__name__)
+_writable: set[StoreAddress] = set()
+"""Addresses to which this process has written, so that each server is tested only once."""
 
 
 def read_manifest(body: bytes | None, place: str) -> dict[str, Any] | None:
@@ -59,17 +82,16 @@ def read_manifest(body: bytes | None, place: str) -> dict[str, Any] | None:
 class ObjectResult(PublishedResult):
     """Result in a bucket. Reading `path` fetches its files, and reading `manifest` fetches its manifest.
 
-    `root`: this machine's folder of copies. `known`: the manifest's bytes, or None before the first read.
+    `known`: the manifest's bytes, or None before the first read.
     """
 
-    root: Path = field(compare=False, repr=False)
-    bucket: Bucket = field(compare=False, repr=False)
+    bucket: "ObjectBackend" = field(compare=False, repr=False)
     known: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
         """Name of the result's folder in the bucket."""
-        return self.folder.relative_to(self.root).as_posix()
+        return self.folder.relative_to(self.bucket.root).as_posix()
 
     @property
     def copy(self) -> PublishedResult:
@@ -122,8 +144,7 @@ class ObjectResult(PublishedResult):
     def parts(self) -> Mapping[str, "ObjectResult"]:
         """Parts of the result. The manifest and the files of a part are fetched when they are read."""
         return {
-            name: ObjectResult(part.asset, part.partition, part.key, part.folder, self.root, self.bucket)
-            for name, part in super().parts.items()
+            name: self.bucket.result(self.asset, self.partition, part.folder) for name, part in super().parts.items()
         }
 
     def lost_files(self) -> tuple[str, ...]:
@@ -258,6 +279,130 @@ class ObjectResult(PublishedResult):
             whole.rename(self.folder)
         flush_entry(self.folder.parent)
         record_verified(self.copy)
+
+
+@dataclass(frozen=True)
+class ObjectBackend(Bucket):
+    """Backend in a bucket, for any number of machines; see `FolderBackend`.
+
+    `root`: this machine's folder of copies and drafts.
+    """
+
+    root: Path
+    format_seconds: ClassVar[float] = 60.0
+
+    @property
+    def place(self) -> str:
+        """The address of the bucket as text."""
+        return str(self.address)
+
+    def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
+        """Replace an object only if it has not changed since it was read, and repeat while other machines write.
+
+        Raises:
+            StoreUnreachableError: other machines do not stop writing.
+        """
+        for attempt in range(_TRIES):
+            time.sleep(0.01 * attempt)
+            there = self.get(name)
+            if there is not None and unless(there.body):
+                return there.body
+            if self.put_if(name, body, there and there.etag):
+                return None
+        raise StoreUnreachableError(
+            f"{self.place}/{name} is being written by other machines at the same time; the result itself was "
+            f"published, so try again"
+        )
+
+    def prepare(self, name: str, body: bytes) -> None:
+        """Test once per process whether the server respects conditional writes, which creates the object."""
+        if self.address not in _writable:
+            self.check_conditions(name, body)
+            _writable.add(self.address)
+
+    def result(self, asset: str, partition: str, folder: Path) -> ObjectResult:
+        """Return the result in a folder. The manifest and the files of the result may be missing or damaged."""
+        return ObjectResult(asset, partition, folder.name, folder, self)
+
+    def damage(self, result: PublishedResult, look: Look) -> Damage | None:
+        """Return the damage of a result's manifest.
+
+        If `look` is `REUSED`, also compare the sizes of the result's files in the bucket with the manifest. If `look`
+        is `READ`, fetch the result with its parts, and return the damage that was found.
+
+        Raises:
+            LostObjectsError: `look` is `REUSED`, but an object that only `aflite doctor` may remove prevents a new
+                result from being published.
+        """
+        own = _own(result)
+        if look is Look.READ:
+            return damage_with_parts(own, _fetched)
+        if not own.is_usable:
+            if look is Look.REUSED:
+                raise self._in_the_way(own)
+            _log.warning("%s/%s/%s", self.place, own.name, _UNUSABLE)
+            return Damage(own, (_UNUSABLE,))
+        reasons = own.lost_files() if look is Look.REUSED else ()
+        return Damage(own, reasons) if reasons else None
+
+    def own_damage(self, result: PublishedResult, *, deep: bool) -> tuple[str, ...]:
+        """Return the damage of a result's manifest and of the sizes of its files in the bucket, without its parts.
+
+        `deep`: also compare the content of the files.
+        """
+        own = _own(result)
+        if not own.is_usable:
+            return (_UNUSABLE,)
+        return own.lost_files() or (own.changed_files() if deep else ())
+
+    def set_aside(self, result: PublishedResult) -> str | None:
+        """Remove a result's manifest from the bucket, if the manifest is unchanged since it was read, and remove the
+        local copy.
+
+        The command `aflite doctor` removes the result's files. If a server ignores conditional deletes, a result that
+        another machine publishes at the same moment is removed as well.
+        """
+        own = _own(result)
+        name = f"{own.name}/{MANIFEST}"
+        there = self.get(name)
+        if there is not None and not (there.body == own.stored and self.delete_same(name, there.etag)):
+            return None
+        discard(own.copy)
+        return "withdrawn"
+
+    def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
+        """Upload a complete folder. The manifest is uploaded last, and the folder then becomes this machine's copy."""
+        result = _own(wanted)
+        uploaded = result.upload(ready)
+        if uploaded is not None:
+            uploaded.keep(ready)
+            return uploaded
+        if not result.exists:
+            raise StoreError(f"{self.place}/{result.name} was published and withdrawn by another machine; try again")
+        if not result.is_usable:
+            raise self._in_the_way(result)
+        log(f"another machine published {self.place}/{result.name} first: its result is used")
+        return result
+
+    def _in_the_way(self, result: ObjectResult) -> LostObjectsError:
+        return LostObjectsError(
+            f"{self.place}/{result.name}/{_UNUSABLE}; run `aflite doctor --fix`, which removes it, then try again"
+        )
+
+
+def _own(result: PublishedResult) -> ObjectResult:
+    if not isinstance(result, ObjectResult):
+        raise TypeError(f"{result} belongs to another store")
+    return result
+
+
+def _fetched(result: PublishedResult) -> tuple[str, ...]:
+    """Fetch a result's files, and return the damage that was found."""
+    try:
+        _own(result).fetch()
+    except LostObjectsError as error:
+        return (str(error),)
+    return ()
 
 
 def discard(copy: PublishedResult) -> None:

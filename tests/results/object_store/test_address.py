@@ -7,7 +7,7 @@ import pytest
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.results import ResultStore
 from aflite_assets.results.object_store.address import StoreAddress, parse_address
-from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.object_store.results import ObjectBackend
 from aflite_assets.results.opening import open_store
 from resources import ResultStoreResource
 

@@ -18,8 +18,8 @@ from aflite_assets.errors import StoreError, StoreUnreachableError
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.damage import find_damage
 from aflite_assets.results.object_store import results as results_module
-from aflite_assets.results.object_store.backend import ObjectBackend
 from aflite_assets.results.object_store.bucket import Bucket
+from aflite_assets.results.object_store.results import ObjectBackend
 from tests.object_stores import backend, bucket, key, listening, make, with_part, withdraw, write_text
 
 Machine = Callable[[str], ResultStore]
@@ -251,7 +251,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from aflite_assets.results import ResultKey
-from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.object_store.results import ObjectBackend
 from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.opening import open_store
 

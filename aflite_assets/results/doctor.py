@@ -20,12 +20,12 @@ from aflite_assets.results.object_store.results import (
     ObjectBackend,
     discard,
     fetching,
-    read_manifest,
 )
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.prune import TRASH
-from aflite_assets.results.records import MANIFEST, WORK
-from aflite_assets.results.refresh_records import read_refreshes, recorded_partitions
+from aflite_assets.results.records import WORK
+from aflite_assets.results.refresh_records import FOLDER as REFRESHES
+from aflite_assets.results.refresh_records import read_refreshes
 from aflite_assets.results.store import ResultStore
 
 LEFT_AFTER = timedelta(days=1)
@@ -148,7 +148,10 @@ def _current(store: ResultStore, asset: str, partition: str) -> None:
 
 def _records(store: ResultStore) -> Iterator[Problem]:
     for kind, look in (
-        *(("record of a refresh", partial(read_refreshes, store, name)) for name in recorded_partitions(store)),
+        *(
+            ("record of a refresh", partial(read_refreshes, store, name))
+            for name in store.backend.folders(f"{REFRESHES}/")
+        ),
         ("pin", partial(read_pins, store)),
     ):
         if (error := _error(look)) is not None:
@@ -158,7 +161,7 @@ def _records(store: ResultStore) -> Iterator[Problem]:
 def _locks(store: ResultStore, fix: bool) -> Iterator[Problem]:
     for note in sorted(store.locks_folder.glob("[a-z0-9]*.json")):
         lock = note.with_suffix(".lock")
-        holder = read_holder(lock) or "its holder cannot be read"
+        holder = read_holder(lock)
         if is_free(lock):
             what = f"the run of {lock.stem} ended without releasing its lock ({holder})"
             remedy = "the lock itself is free, so no other run waits"
@@ -184,7 +187,7 @@ def _abandoned(store: ResultStore, backend: ObjectBackend, fix: bool) -> Iterato
                 attempts[match["place"], match["attempt"]].append(each)
         for (place, attempt), objects in attempts.items():
             is_young = now - max(each.changed for each in objects) < LEFT_AFTER
-            if is_young or _named_attempt(backend, place) == attempt:
+            if is_young or attempt == (backend.result(asset, partition, store.root / place).usable or {}).get(ATTEMPT):
                 continue
             size = f"{len(objects)} files, {sum(each.size for each in objects):,} bytes"
             what = f"{backend.place}/{place}/{attempt} ({size}) belongs to no published result"
@@ -195,12 +198,6 @@ def _abandoned(store: ResultStore, backend: ObjectBackend, fix: bool) -> Iterato
             begun = f"begun {upload.begun:%Y-%m-%d %H:%M} UTC"
             what = f"{backend.place}/{upload.name}, {begun}, was left by a writer that ended early"
             yield _mended("unfinished upload", what, _UNREAD, fix, partial(backend.give_up, upload))
-
-
-def _named_attempt(backend: ObjectBackend, place: str) -> str | None:
-    """Return the upload attempt that the manifest of a result names. Return None if there is no usable manifest."""
-    manifest = read_manifest(backend.read(f"{place}/{MANIFEST}"), place)
-    return None if manifest is None else str(manifest[ATTEMPT])
 
 
 def _copies(store: ResultStore, deep: bool, fix: bool) -> Iterator[Problem]:

@@ -3,38 +3,23 @@ protect results from prune.
 """
 
 import fcntl
-import json
 import logging
 import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from aflite_assets.errors import DatasetBusyError, StoreError
-from aflite_assets.results.files import write_json
+from aflite_assets.results.files import read_json, write_json
 from aflite_assets.results.records import PublishedResult
 
 _log = logging.getLogger(__name__)
 _HELD: ContextVar[frozenset[Path]] = ContextVar("held dataset locks", default=frozenset())
-
-
-@dataclass(frozen=True)
-class Holder:
-    """The process that runs a dataset: process id, host name, start (ISO 8601, UTC) and purpose."""
-
-    pid: int
-    host: str
-    since: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.what}, process {self.pid} on {self.host}, since {self.since}"
 
 
 def writing(home: Path, *, wait: float = -1) -> AbstractContextManager[bool]:
@@ -87,34 +72,35 @@ def running(folder: Path, partition: str, *, what: str, wait: float) -> Iterator
         return
 
     def owner() -> str:
-        return f"the end of the current run of {partition}: {read_holder(path) or 'another process'}"
+        return f"the end of the current run of {partition}: {read_holder(path)}"
 
     with locked(path, wait=wait, owner=owner) as is_held:
         if not is_held:
             raise DatasetBusyError(
-                f"{partition!r} is being run ({read_holder(path) or 'by an unknown process'}); wait for its end, or "
-                "stop that process, and try again"
+                f"{partition!r} is being run ({read_holder(path)}); wait for its end, or stop that process, and try "
+                "again"
             )
         before = _HELD.set(_HELD.get() | {path})
         note = path.with_suffix(".json")
         try:
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            write_json(note, asdict(Holder(os.getpid(), platform.node(), now, what)))
+            write_json(note, {"holder": f"{what}, process {os.getpid()} on {platform.node()}, since {now}"})
             yield
         finally:
             _HELD.reset(before)
             note.unlink(missing_ok=True)
 
 
-def read_holder(lock: Path) -> Holder | None:
-    """Return the last process that recorded itself as holder of a dataset's lock.
+def read_holder(lock: Path) -> str:
+    """Return the process that last recorded itself as holder of a dataset's lock: its purpose, process id, host and
+    start (ISO 8601, UTC).
 
     The process may have ended without removing the record.
     """
     try:
-        return Holder(**json.loads(lock.with_suffix(".json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
+        return str(read_json(lock.with_suffix(".json"))["holder"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "an unknown process"
 
 
 def occupant(locks: Path, partition: str) -> str | None:
@@ -123,7 +109,7 @@ def occupant(locks: Path, partition: str) -> str | None:
     `locks`: the folder with the locks of datasets.
     """
     lock = locks / f"{partition}.lock"
-    return None if not lock.exists() or is_free(lock) else str(read_holder(lock) or "an unknown process")
+    return None if not lock.exists() or is_free(lock) else read_holder(lock)
 
 
 def is_free(lock: Path) -> bool:

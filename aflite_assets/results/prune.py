@@ -18,7 +18,8 @@ from aflite_assets.results.files import flush_entry, folder_size
 from aflite_assets.results.locks import locked, unread, writing
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.records import DAMAGED, WORK, PublishedResult
-from aflite_assets.results.refresh_records import newest_distinct, read_refreshes, recorded_partitions
+from aflite_assets.results.refresh_records import FOLDER as REFRESHES
+from aflite_assets.results.refresh_records import newest_distinct, read_refreshes
 from aflite_assets.results.store import ResultStore
 
 KEEP = 3
@@ -117,13 +118,11 @@ def prune(
     for asset, partition, home in store.partitions():
         homes[partition][asset] = home
     used, old_records = {}, []
-    for partition in recorded_partitions(store):
+    for partition in store.backend.folders(f"{REFRESHES}/"):
         refreshes = read_refreshes(store, partition)
-        groups = newest_distinct(refreshes, 0 if partition in deleted else keep)
-        used[partition] = [pair for group in groups for pair in group[0].keys.items()]
-        # Of refreshes that used the same results, only the newest is needed.
-        stay = {group[0].path for group in groups}
-        old_records += [each.path for each in refreshes if each.path not in stay and pruning.is_old(each.ended)]
+        stay = newest_distinct(refreshes, 0 if partition in deleted else keep)
+        used[partition] = [pair for refresh in stay for pair in refresh.keys.items()]
+        old_records += [each.path for each in refreshes if each not in stay and pruning.is_old(each.ended)]
     trash = store.root / TRASH
     with locked(store.locks_folder / ".prune.lock") if not dry_run else nullcontext():
         left = sorted(trash.iterdir()) if trash.is_dir() else []

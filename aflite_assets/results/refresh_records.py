@@ -77,22 +77,16 @@ def read_refreshes(store: ResultStore, partition: str) -> tuple[Refresh, ...]:
     return tuple(_read(path) for path in sorted(folder.glob("[0-9]*.json"), reverse=True))
 
 
-def recorded_partitions(store: ResultStore) -> list[str]:
-    """Return the names of the datasets that have a record."""
-    folder = store.root / FOLDER
-    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[Refresh]:
+    """Return the newest records, `most` at most, of which no two used the same results.
 
-
-def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[list[Refresh]]:
-    """Group the records by the results that they used, and return the `most` newest groups.
-
-    Without groups, the records of a month without changes would be the newest records, and the results of earlier
-    records would be pruned.
+    Otherwise, the records of a month without changes would be the newest records, and the results of earlier records
+    would be pruned.
     """
-    groups: dict[tuple[tuple[str, str], ...], list[Refresh]] = {}
+    distinct: dict[tuple[tuple[str, str], ...], Refresh] = {}
     for refresh in refreshes:
-        groups.setdefault(tuple(sorted(refresh.keys.items())), []).append(refresh)
-    return list(groups.values())[:most]
+        distinct.setdefault(tuple(sorted(refresh.keys.items())), refresh)
+    return list(distinct.values())[:most]
 
 
 def _read(path: Path) -> Refresh:

@@ -1,6 +1,5 @@
 """What is kept beside a result: made once, made again when it is missing, damaged or of another version."""
 
-import hashlib
 import json
 import logging
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
+from aflite_assets.results.manifests import sealed
 from aflite_assets.results.sidecar_files import kept_beside, sources_version
 
 
@@ -76,8 +76,7 @@ def test_a_value_that_is_no_json_is_made_again(result: PublishedResult) -> None:
     make = Counting()
     kept_beside(result, "pictures", version="v1", make=make)
     (path,) = files(result)
-    content = {**json.loads(path.read_text()), "value": "x", "sha256": hashlib.sha256(b"x").hexdigest()}
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(sealed({**json.loads(path.read_text()), "value": "x"})))
     assert kept_beside(result, "pictures", version="v1", make=make)["n"] == 2
 
 

@@ -63,21 +63,6 @@ _writable: set[StoreAddress] = set()
 """Addresses to which this process has written, so that each server is tested only once."""
 
 
-def read_manifest(body: bytes | None, place: str) -> dict[str, Any] | None:
-    """Return a manifest from its bytes, or None if the manifest is not a valid manifest of the result at `place` in the
-    bucket.
-
-    The function `manifest_problem` makes these checks.
-    """
-    asset, partition, *_, key = place.split("/")
-    try:
-        manifest: dict[str, Any] = parse_json(body or b"")
-        sound = manifest_problem(manifest, asset, partition, key) is None and _ATTEMPT.fullmatch(manifest[ATTEMPT])
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return manifest if sound else None
-
-
 @dataclass(frozen=True)
 class ObjectResult(PublishedResult):
     """Result in a bucket. Reading `path` fetches its files, and reading `manifest` fetches its manifest.
@@ -119,26 +104,32 @@ class ObjectResult(PublishedResult):
         """True if the bucket holds a manifest of the result, even an invalid manifest."""
         return self.stored is not None
 
-    @property
-    def is_usable(self) -> bool:
-        """True if the bucket holds a valid manifest of the result."""
-        return read_manifest(self.stored, self.name) is not None
-
     @cached_property
-    def manifest(self) -> dict[str, Any]:
-        """Manifest of the result. The field `attempt` of the manifest is the folder with the result's files in the
-        bucket.
+    def usable(self) -> dict[str, Any] | None:
+        """The manifest, or None if the bucket holds no valid manifest of this result; see `manifest_problem`.
+
+        The field `attempt` of the manifest is the folder with the result's files in the bucket.
+        """
+        try:
+            manifest: dict[str, Any] = parse_json(self.stored or b"")
+            problem = manifest_problem(manifest, self.asset, self.partition, self.key)
+            return manifest if problem is None and _ATTEMPT.fullmatch(manifest[ATTEMPT]) else None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    @property
+    def manifest(self) -> dict[str, Any]:  # type: ignore[override]
+        """Manifest of the result.
 
         Raises:
             LostObjectsError: the manifest no longer exists, or cannot be used.
         """
-        manifest = read_manifest(self.stored, self.name)
-        if manifest is None:
+        if self.usable is None:
             raise LostObjectsError(
                 f"{self.bucket.address} no longer has {self.asset} of {self.partition!r}, {self.name}; materialise it "
                 "again"
             )
-        return manifest
+        return self.usable
 
     @property
     def parts(self) -> Mapping[str, "ObjectResult"]:
@@ -337,7 +328,7 @@ class ObjectBackend(Bucket):
         own = _own(result)
         if look is Look.READ:
             return damage_with_parts(own, _fetched)
-        if not own.is_usable:
+        if own.usable is None:
             if look is Look.REUSED:
                 raise self._in_the_way(own)
             _log.warning("%s/%s/%s", self.place, own.name, _UNUSABLE)
@@ -351,7 +342,7 @@ class ObjectBackend(Bucket):
         `deep`: also compare the content of the files.
         """
         own = _own(result)
-        if not own.is_usable:
+        if own.usable is None:
             return (_UNUSABLE,)
         return own.lost_files() or (own.changed_files() if deep else ())
 
@@ -379,7 +370,7 @@ class ObjectBackend(Bucket):
             return uploaded
         if not result.exists:
             raise StoreError(f"{self.place}/{result.name} was published and withdrawn by another machine; try again")
-        if not result.is_usable:
+        if result.usable is None:
             raise self._in_the_way(result)
         log(f"another machine published {self.place}/{result.name} first: its result is used")
         return result

@@ -85,8 +85,7 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
             mended = fix and store.set_aside(damage)
             what = f"{store.place}/{damage.result.folder.relative_to(store.root).as_posix()}: {damage.files}"
             yield Problem("damaged result", what, f"{first}{again}", mended)
-        if (lost := _error(partial(_current, store, asset, partition))) is not None:
-            yield Problem("lost result", lost, again)
+        yield from _failing("lost result", partial(_current, store, asset, partition), again)
     if isinstance(store.backend, ObjectBackend):
         yield from _abandoned(store, store.backend, fix)
         yield from _copies(store, deep, fix)
@@ -132,13 +131,12 @@ def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iter
             yield damage
 
 
-def _error(look: Callable[[], object]) -> str | None:
-    """Return the message of the error that a function raises about the store, or None."""
+def _failing(kind: str, look: Callable[[], object], remedy: str) -> Iterator[Problem]:
+    """Yield the error that a function raises about the store, as a problem."""
     try:
         look()
     except StoreError as error:
-        return str(error)
-    return None
+        yield Problem(kind, str(error), remedy)
 
 
 def _current(store: ResultStore, asset: str, partition: str) -> None:
@@ -147,15 +145,10 @@ def _current(store: ResultStore, asset: str, partition: str) -> None:
 
 
 def _records(store: ResultStore) -> Iterator[Problem]:
-    for kind, look in (
-        *(
-            ("record of a refresh", partial(read_refreshes, store, name))
-            for name in store.backend.folders(f"{REFRESHES}/")
-        ),
-        ("pin", partial(read_pins, store)),
-    ):
-        if (error := _error(look)) is not None:
-            yield Problem(kind, error, "until then `aflite prune` removes nothing")
+    remedy = "until then `aflite prune` removes nothing"
+    for partition in store.backend.folders(f"{REFRESHES}/"):
+        yield from _failing("record of a refresh", partial(read_refreshes, store, partition), remedy)
+    yield from _failing("pin", partial(read_pins, store), remedy)
 
 
 def _locks(store: ResultStore, fix: bool) -> Iterator[Problem]:

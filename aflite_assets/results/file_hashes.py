@@ -120,19 +120,20 @@ class FileHashes:
         hashes: dict[Path, str] = {}
         try:
             for path, mark in marks.items():
-                hashes[path] = self._hash(path, mark)
-        except _OutOfBudgetError as error:
-            first, *others = [path for path in marks if path not in hashes]
-            rest = error.left + sum(marks[path].size for path in others)
-            raise UnsettledDataError(
-                f"{rest:,} bytes are not hashed yet (next file: {str(first)!r}); the next check continues"
-            ) from None
+                digest, hashed = self._hash(path, mark)
+                if digest is None:
+                    rest = sum(mark.size for path, mark in marks.items() if path not in hashes) - hashed
+                    raise UnsettledDataError(
+                        f"{rest:,} bytes are not hashed yet (next file: {str(path)!r}); the next check continues"
+                    )
+                hashes[path] = digest
         finally:
             lasting = [path for path in hashes if marks[path].changed_ns < started - _RACY_NS]
             self._known.store({path: (marks[path], hashes[path]) for path in lasting})
         return hashes
 
-    def _hash(self, path: Path, mark: FileMark) -> str:
+    def _hash(self, path: Path, mark: FileMark) -> tuple[str | None, int]:
+        """Return the hash of a file, or None if no more bytes may be read, and the number of bytes hashed so far."""
         digest, offset = _begun.pop((path, mark), (hashlib.sha256(), 0))
         with _as_data_errors(path), path.open("rb") as stream:
             stream.seek(offset)
@@ -144,15 +145,10 @@ class FileHashes:
             while len(_begun) >= _MOST_BEGUN:
                 _begun.pop(next(iter(_begun)))
             _begun[path, mark] = digest, offset
-            raise _OutOfBudgetError(mark.size - offset)
+            return None, offset
         if FileMark.of(path) != mark:
             raise UnsettledDataError(f"{str(path)!r} changed while it was hashed; a later check hashes it again")
-        return str(digest.hexdigest())
-
-
-class _OutOfBudgetError(Exception):
-    def __init__(self, left: int) -> None:
-        self.left = left
+        return str(digest.hexdigest()), offset
 
 
 def check_unchanged(files: Iterable[HashedFile]) -> None:

@@ -25,6 +25,11 @@ from aflite_assets.errors import (
 )
 from aflite_assets.results.object_store.address import StoreAddress
 
+
+class OtherContentError(LostObjectsError):
+    """Error that is raised if an object's content does not match the checksum that the server stores."""
+
+
 PART_BYTES = 16 << 20
 """Size in bytes of the parts in which larger files are transferred."""
 _BLOCK = 1 << 20
@@ -33,42 +38,53 @@ _TRIES = 8
 _DOWNLOADS = 3
 """Number of attempts to read content, if the connection breaks or the content contradicts the server's checksum."""
 _NO_SUCH = ("NoSuchKey", "NotFound")
-_REFUSALS: tuple[tuple[frozenset[str], type[StoreError], str], ...] = (
-    (frozenset({"NoSuchBucket"}), StoreAccessError, "create the bucket {bucket!r}, or correct AFLITE_STORE"),
+_REFUSALS: tuple[tuple[str, type[StoreError], str], ...] = (
+    ("NoSuchBucket", StoreAccessError, "create the bucket {bucket!r}, or correct AFLITE_STORE"),
     (
-        frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "301"}),
+        "PermanentRedirect AuthorizationHeaderMalformed IllegalLocationConstraintException 301",
         StoreAccessError,
         "the bucket is in another region: set AWS_REGION to it",
     ),
     (
-        frozenset({"ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch"}),
+        "ExpiredToken InvalidAccessKeyId InvalidToken SignatureDoesNotMatch",
         StoreAccessError,
         "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile",
     ),
     (
-        frozenset({"AccessDenied", "AllAccessDisabled", "Forbidden", "RequestTimeTooSkewed", "401", "403"}),
+        "AccessDenied AllAccessDisabled Forbidden RequestTimeTooSkewed 401 403",
         StoreAccessError,
         "the credentials need the rights s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, "
         "s3:AbortMultipartUpload, and for `aflite doctor` s3:ListBucketMultipartUploads on this bucket",
     ),
     (
-        frozenset({"NotImplemented", "501"}),
+        "NotImplemented 501",
         UnsupportedStoreError,
         "use a server that supports conditional writes, as S3 does, or a folder",
     ),
-    (
-        frozenset({"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "5xx"}),
-        StoreUnreachableError,
-        "try again later",
-    ),
+    ("SlowDown ServiceUnavailable InternalError RequestTimeout 5xx", StoreUnreachableError, "try again later"),
 )
 """Codes and statuses of refused requests, with the error to raise and the advice. The first match decides."""
+_FAILURES: tuple[tuple[str, type[StoreError], str], ...] = (
+    (
+        "NoCredentialsError PartialCredentialsError CredentialRetrievalError TokenRetrievalError SSOError",
+        StoreAccessError,
+        "{error}; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+    ),
+    (
+        "ConnectionError HTTPClientError IncompleteReadError",
+        StoreUnreachableError,
+        "{server} does not answer ({kind}); check AWS_ENDPOINT_URL_S3 and that the server runs, and try again",
+    ),
+    (
+        "FlexibleChecksumError",
+        OtherContentError,
+        "its content has changed since publication; run `aflite doctor --deep --fix`, then materialise it again",
+    ),
+    ("BotoCoreError", StoreError, "{error}; check the settings of AWS's tools"),
+)
+"""Names of botocore's errors without an answer of the server, in the same form."""
 _making = Lock()
 _Read = TypeVar("_Read")
-
-
-class _OtherContentError(LostObjectsError):
-    """Error that is raised if an object's content does not match the checksum that the server stores."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +142,7 @@ class Bucket:
 
         try:
             body = self._read(name, whole)
-        except _OtherContentError:
+        except OtherContentError:
             body = b""
         return None if body is None else StoredRecord(body, etags[-1])
 
@@ -284,7 +300,7 @@ class Bucket:
                     return take(self._client.get_object(Bucket=self.address.bucket, Key=self._prefix + name))
             except ClientError:
                 return None
-            except (StoreUnreachableError, _OtherContentError):
+            except (StoreUnreachableError, OtherContentError):
                 if not further:
                     raise
         raise AssertionError("not reached")
@@ -315,43 +331,26 @@ class Bucket:
     @contextmanager
     def _explained(self, doing: str, *, passing: tuple[str, ...] = ()) -> Iterator[None]:
         """Explain the failure of a request. An error whose code or status is in `passing` is raised unchanged."""
-        from botocore import exceptions as errors
+        from botocore import exceptions
 
         failed = f"{self.address} was not {doing}"
         try:
             yield
-        except errors.ClientError as error:
+        except exceptions.ClientError as error:
             if {*map(str, _answer(error))} & {*passing}:
                 raise
             raise self._refusal(error, failed) from error
-        except (
-            errors.NoCredentialsError,
-            errors.PartialCredentialsError,
-            errors.CredentialRetrievalError,
-            errors.TokenRetrievalError,
-            errors.SSOError,
-        ) as error:
-            raise StoreAccessError(
-                f"{failed}: {error}; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-            ) from error
-        except (errors.ConnectionError, errors.HTTPClientError, errors.IncompleteReadError) as error:
-            raise StoreUnreachableError(
-                f"{failed}: {self._server} does not answer ({type(error).__name__}); check AWS_ENDPOINT_URL_S3 and "
-                "that the server runs, and try again"
-            ) from error
-        except errors.FlexibleChecksumError as error:
-            raise _OtherContentError(
-                f"{failed}: its content has changed since publication; run `aflite doctor --deep --fix`, then "
-                "materialise it again"
-            ) from error
-        except errors.BotoCoreError as error:
-            raise StoreError(f"{failed}: {error}; check the settings of AWS's tools") from error
+        except exceptions.BotoCoreError as error:
+            bases = {base.__name__ for base in type(error).__mro__}
+            kind, advice = next((kind, advice) for names, kind, advice in _FAILURES if bases & {*names.split()})
+            why = advice.format(error=error, server=self._server, kind=type(error).__name__)
+            raise kind(f"{failed}: {why}") from error
 
     def _refusal(self, error: Any, failed: str) -> StoreError:
         code, status = _answer(error)
         answered = f"{failed}: {self._server} answers {code}"
         for codes, kind, advice in _REFUSALS:
-            if codes & {code, str(status), f"{status // 100}xx"}:
+            if {*codes.split()} & {code, str(status), f"{status // 100}xx"}:
                 return kind(f"{answered}; {advice.format(bucket=self.address.bucket)}")
         said = error.response.get("Error", {}).get("Message", "")
         return StoreError(f"{answered} ({status}: {said}); S3 never gives this answer")

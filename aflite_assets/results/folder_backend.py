@@ -9,14 +9,14 @@ import errno
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
 
 from aflite_assets.results.damage import Damage, Look, find_damage, forget, own_damage, record_verified
-from aflite_assets.results.files import flush_entry, folder_size, read_small, write_bytes
+from aflite_assets.results.files import flush_entry, folder_size, json_bytes, read_small, write_bytes
 from aflite_assets.results.records import DAMAGED, MANIFEST, WORK, Log, PublishedResult
 
 # Parts of one result are made by threads.
@@ -76,19 +76,13 @@ class FolderBackend:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, body)
 
-    def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Write a small file, unless the function `unless` returns True for the present content.
+    def make_current(self, name: str, mark: Mapping[str, str], asked: datetime | None) -> str | None:
+        """Write the key and data version of a current result to the file `name`, and return None.
 
-        Return the content that was kept, or None if `body` was written. Only the holder of the asset's lock may call
-        this method. An unreadable file is replaced.
+        If another writer requested another result after the time `asked`, nothing is written, and the other key is
+        returned. In a folder, the lock allows only one writer at a time.
         """
-        try:
-            there = self.read(name)
-        except (OSError, ValueError):
-            there = None
-        if there is not None and unless(there):
-            return there
-        self.put(name, body)
+        self.put(name, json_bytes(mark))
         return None
 
     def prepare(self, name: str, body: bytes) -> None:

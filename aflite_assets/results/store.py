@@ -24,14 +24,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import StoreError, UnsupportedStoreError
 from aflite_assets.results import locks
 from aflite_assets.results.damage import Damage, Look, own_damage
-from aflite_assets.results.files import json_bytes, parse_json, whole_folder
+from aflite_assets.results.files import parse_json, whole_folder
 from aflite_assets.results.folder_backend import FolderBackend
 from aflite_assets.results.keys import ResultKey, current_digest, is_digest
 from aflite_assets.results.manifests import write_manifest
@@ -373,14 +373,11 @@ class ResultStore:
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
         """Make a result the current result, unless the current one was requested later (by the store's clock)."""
         asset, partition = result.asset, result.partition
-        stays = self.backend.replace(
-            self._name(self._home(asset, partition) / CURRENT),
-            json_bytes(result.version | ({} if asked is None else {"asked": asked.isoformat()})),
-            unless=lambda body: asked is not None and _asked(body) > asked,
-        )
+        name = self._name(self._home(asset, partition) / CURRENT)
+        stays = self.backend.make_current(name, result.version, asked)
         # Two machines that made the same result at once agree about what is current.
-        if stays is not None and (key := current_digest(parse_json(stays))) != result.key:
-            log(f"another machine requested {asset} of {partition!r} later: its {key} remains current")
+        if stays not in (None, result.key):
+            log(f"another machine requested {asset} of {partition!r} later: its {stays} remains current")
 
     def _set_aside(self, damage: Damage, then: str, log: Log) -> bool:
         for part in damage.parts:
@@ -447,15 +444,3 @@ def _explained(home: Path) -> Iterator[None]:
                 "move it away and try again"
             ) from error
         raise
-
-
-def _asked(mark: bytes) -> datetime:
-    """Return when the result in `current.json` was requested, or the earliest possible time if unknown."""
-    earliest = datetime.min.replace(tzinfo=UTC)
-    try:
-        fields = parse_json(mark)
-        current_digest(fields)
-        asked = datetime.fromisoformat(fields["asked"])
-    except (ValueError, KeyError, TypeError):  # written by hand
-        return earliest
-    return earliest if asked.tzinfo is None else asked

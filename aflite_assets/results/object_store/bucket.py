@@ -125,6 +125,12 @@ class Bucket:
 
     address: StoreAddress
 
+    @property
+    def server(self) -> str:
+        """Address of the server."""
+        parts = urlsplit(str(self._client.meta.endpoint_url))
+        return f"{parts.scheme}://{parts.netloc}"
+
     def now(self) -> datetime:
         """Return the server's time, to the second (UTC), or this machine's time if the server sends none."""
         with self._explained("asked for the time"):
@@ -169,25 +175,25 @@ class Bucket:
         Return True if the object now has the content `body`.
         """
         # After a lost answer, the server refuses a write that succeeded.
-        return self._put_if(name, body, etag) or self.read(name) == body
+        return self.put_once(name, body, etag) or self.read(name) == body
 
-    def check_conditions(self, name: str, body: bytes) -> None:
-        """Check that the server does not overwrite the object `name` if a write has a condition that is not met.
+    def put_once(self, name: str, body: bytes, etag: str | None) -> bool:
+        """Write a small object under the condition of `put_if`, and return True if the server wrote the object."""
+        from botocore.exceptions import ClientError
 
-        The object is created if it is missing.
-
-        Raises:
-            UnsupportedStoreError: the server overwrites the object although the condition is not met. The object then
-                has the content `body`, so choose an object that always has this content.
-        """
-        self._put_if(name, body, None)
-        for header, etag in (("If-None-Match", None), ("If-Match", '"00000000000000000000000000000000"')):
-            if self._put_if(name, body, etag):
-                raise UnsupportedStoreError(
-                    f"{self.address}: the server {self._server} ignores the condition {header} of a write, so two "
-                    "machines would overwrite each other's results; use a server that respects conditions, as S3 "
-                    "does, or a folder"
-                )
+        condition = {"IfNoneMatch": "*"} if etag is None else {"IfMatch": etag}
+        passing = ("412", "409", "NoSuchKey")
+        for attempt in range(_TRIES):
+            try:
+                self._call("put_object", f"written: {name}", name, passing=passing, Body=body, **condition)
+                return True
+            except ClientError as error:
+                if _answer(error)[1] != 409:
+                    return False
+                time.sleep(0.05 * 2**attempt)
+        raise StoreUnreachableError(
+            f"{self.address}/{name} was not written, because other machines write it at the same time; try again"
+        )
 
     def upload(self, path: Path, name: str) -> None:
         """Upload a file as an object, in parts if the file is large. The object appears only when it is complete."""
@@ -276,11 +282,6 @@ class Bucket:
     def _prefix(self) -> str:
         return f"{self.address.prefix}/" if self.address.prefix else ""
 
-    @property
-    def _server(self) -> str:
-        parts = urlsplit(str(self._client.meta.endpoint_url))
-        return f"{parts.scheme}://{parts.netloc}"
-
     def _call(self, operation: str, doing: str, name: str, *, passing: tuple[str, ...] = (), **options: Any) -> Any:
         """Make a request about one object; see `_explained`."""
         with self._explained(doing, passing=passing):
@@ -310,24 +311,6 @@ class Bucket:
             pages = self._client.get_paginator(operation)
             yield from pages.paginate(Bucket=self.address.bucket, Prefix=self._prefix + prefix, **options)
 
-    def _put_if(self, name: str, body: bytes, etag: str | None) -> bool:
-        """Write an object under a condition, and return True if the server wrote the object."""
-        from botocore.exceptions import ClientError
-
-        condition = {"IfNoneMatch": "*"} if etag is None else {"IfMatch": etag}
-        passing = ("412", "409", "NoSuchKey")
-        for attempt in range(_TRIES):
-            try:
-                self._call("put_object", f"written: {name}", name, passing=passing, Body=body, **condition)
-                return True
-            except ClientError as error:
-                if _answer(error)[1] != 409:
-                    return False
-                time.sleep(0.05 * 2**attempt)
-        raise StoreUnreachableError(
-            f"{self.address}/{name} was not written, because other machines write it at the same time; try again"
-        )
-
     @contextmanager
     def _explained(self, doing: str, *, passing: tuple[str, ...] = ()) -> Iterator[None]:
         """Explain the failure of a request. An error whose code or status is in `passing` is raised unchanged."""
@@ -343,12 +326,12 @@ class Bucket:
         except exceptions.BotoCoreError as error:
             bases = {base.__name__ for base in type(error).__mro__}
             kind, advice = next((kind, advice) for names, kind, advice in _FAILURES if bases & {*names.split()})
-            why = advice.format(error=error, server=self._server, kind=type(error).__name__)
+            why = advice.format(error=error, server=self.server, kind=type(error).__name__)
             raise kind(f"{failed}: {why}") from error
 
     def _refusal(self, error: Any, failed: str) -> StoreError:
         code, status = _answer(error)
-        answered = f"{failed}: {self._server} answers {code}"
+        answered = f"{failed}: {self.server} answers {code}"
         for codes, kind, advice in _REFUSALS:
             if {*codes.split()} & {code, str(status), f"{status // 100}xx"}:
                 return kind(f"{answered}; {advice.format(bucket=self.address.bucket)}")

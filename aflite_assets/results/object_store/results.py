@@ -27,11 +27,12 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError
+from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError, UnsupportedStoreError
 from aflite_assets.results.damage import (
     Damage,
     Look,
@@ -43,6 +44,7 @@ from aflite_assets.results.damage import (
     size_problem,
 )
 from aflite_assets.results.files import flush_entry, flush_folder, json_bytes, parse_json, read_json
+from aflite_assets.results.keys import current_digest
 from aflite_assets.results.locks import locked, unread
 from aflite_assets.results.manifests import manifest_problem, sealed
 from aflite_assets.results.object_store.address import StoreAddress
@@ -118,7 +120,7 @@ class ObjectResult(PublishedResult):
             return None
 
     @property
-    def manifest(self) -> dict[str, Any]:  # type: ignore[override]
+    def manifest(self) -> dict[str, Any]:
         """Manifest of the result.
 
         Raises:
@@ -287,18 +289,23 @@ class ObjectBackend(Bucket):
         """The address of the bucket as text."""
         return str(self.address)
 
-    def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Replace an object only if it has not changed since it was read, and repeat while other machines write.
+    def make_current(self, name: str, mark: Mapping[str, str], asked: datetime | None) -> str | None:
+        """Write the key and data version of a current result, unless the present result was requested later.
+
+        Return the key of the result that remains current, or None. The object is only replaced if it has not changed
+        since it was read; this is repeated while other machines write.
 
         Raises:
             StoreUnreachableError: other machines do not stop writing.
         """
+        asked = asked or self.now()
+        body = json_bytes({**mark, "asked": asked.isoformat()})
         for attempt in range(_TRIES):
             time.sleep(0.01 * attempt)
             there = self.get(name)
-            if there is not None and unless(there.body):
-                return there.body
-            if self.put_if(name, body, there and there.etag):
+            if there is not None and _asked(there.body) > asked:
+                return current_digest(parse_json(there.body))
+            if self.put_if(name, body, None if there is None else there.etag):
                 return None
         raise StoreUnreachableError(
             f"{self.place}/{name} is being written by other machines at the same time; the result itself was "
@@ -306,10 +313,23 @@ class ObjectBackend(Bucket):
         )
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Test once per process whether the server respects conditional writes, which creates the object."""
-        if self.address not in _writable:
-            self.check_conditions(name, body)
-            _writable.add(self.address)
+        """Make sure that the object `name` exists, which always has the content `body`. Once per process, check that
+        the server respects conditions of writes.
+
+        Raises:
+            UnsupportedStoreError: the server overwrites the object although the condition is not met.
+        """
+        if self.address in _writable:
+            return
+        self.put_once(name, body, None)
+        for header, etag in (("If-None-Match", None), ("If-Match", '"00000000000000000000000000000000"')):
+            if self.put_once(name, body, etag):
+                raise UnsupportedStoreError(
+                    f"{self.place}: the server {self.server} ignores the condition {header} of a write, so two "
+                    "machines would overwrite each other's results; use a server that respects conditions, as S3 "
+                    "does, or a folder"
+                )
+        _writable.add(self.address)
 
     def result(self, asset: str, partition: str, folder: Path) -> ObjectResult:
         """Return the result in a folder. The manifest and the files of the result may be missing or damaged."""
@@ -379,6 +399,18 @@ class ObjectBackend(Bucket):
         return LostObjectsError(
             f"{self.place}/{result.name}/{_UNUSABLE}; run `aflite doctor --fix`, which removes it, then try again"
         )
+
+
+def _asked(mark: bytes) -> datetime:
+    """Return when the result in `current.json` was requested, or the earliest possible time if unknown."""
+    earliest = datetime.min.replace(tzinfo=UTC)
+    try:
+        fields = parse_json(mark)
+        current_digest(fields)
+        asked = datetime.fromisoformat(fields["asked"])
+    except (ValueError, KeyError, TypeError):  # written by hand
+        return earliest
+    return earliest if asked.tzinfo is None else asked
 
 
 def _own(result: PublishedResult) -> ObjectResult:

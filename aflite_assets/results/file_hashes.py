@@ -186,12 +186,7 @@ class Watch:
         self._clock = clock
 
     def look(self, paths: Iterable[Path]) -> tuple[Path, ...]:
-        """Check the files again, and return the files that may still be changing.
-
-        Raises:
-            MissingDataError: a file does not exist.
-            DataError: a file cannot be examined.
-        """
+        """Check the files again, and return the files that may still be changing. Raises what `FileMark.of` raises."""
         now = self._clock()
         marks = {path: FileMark.of(path) for path in paths}
         since = self._first_looks.values(marks)

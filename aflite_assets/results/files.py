@@ -88,12 +88,8 @@ def write_bytes(path: Path, body: bytes) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file of a store, which may be damaged or written by anyone; see `read_small` and `parse_json`.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        OSError: the file cannot be read.
-        ValueError: the path is not a regular file, or the file is too large or not JSON.
+    """Read a JSON file of a store, which may be damaged or written by anyone. Raises what `read_small` and `parse_json`
+    raise.
     """
     return parse_json(read_small(path))
 

@@ -40,10 +40,8 @@ class ResultKey:
 
 
 def is_digest(value: object) -> bool:
-    """Return True if a value has the form of a key's digest. A value with this form may be used as the name of a
-    folder.
-
-    The value may come from a damaged or manipulated file.
+    """Return True if a value has the form of a key's digest, so that it may be used as the name of a folder. The value
+    may come from a damaged or manipulated file.
     """
     return isinstance(value, str) and DIGEST.fullmatch(value) is not None
 

@@ -113,11 +113,7 @@ def occupant(locks: Path, partition: str) -> str | None:
 
 
 def is_free(lock: Path) -> bool:
-    """Return True if no process holds the lock on a file.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
+    """Return True if no process holds the lock on a file; see `locked`."""
     with locked(lock, wait=0) as free:
         return free
 

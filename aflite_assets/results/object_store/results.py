@@ -87,12 +87,7 @@ class ObjectResult(PublishedResult):
 
     @cached_property
     def path(self) -> Path:
-        """The folder with the files, which are fetched if necessary.
-
-        Raises:
-            LostObjectsError: the bucket no longer holds the files.
-            StoreError: the bucket cannot be reached, or the folder cannot be written.
-        """
+        """The folder with the files, which are fetched if necessary; see `fetch`."""
         self.fetch()
         return self.folder
 

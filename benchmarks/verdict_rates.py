@@ -65,6 +65,8 @@ from benchmarks.verdict_kinds.records import FOUND, HELPS, Challenge, Draw, Kind
 
 SEEDS, PARTITIONS, PASSES = 3, 16, 20
 NEIGHBORS = 15
+LISTED = 400
+"""Nearest train rows that are listed, once for all models; the nearest rows of most train sets are among them."""
 
 
 class _Distances:
@@ -73,12 +75,32 @@ class _Distances:
     def __init__(self, train: Rows) -> None:
         self.train = train
         self._of: dict[int, np.ndarray] = {}
+        self._nearest: dict[int, np.ndarray] = {}
 
     def to(self, rows: Rows) -> np.ndarray:
         """Return squared distances, rows x train rows, float64."""
         if id(rows) not in self._of:
             self._of[id(rows)] = euclidean_distances(rows.features, self.train.features, squared=True)
         return self._of[id(rows)]
+
+    def nearest(self, rows: Rows, chosen: np.ndarray) -> np.ndarray:
+        """Return the `NEIGHBORS` nearest of the chosen train rows for each row, in no particular order."""
+        if id(rows) not in self._nearest:
+            distances = self.to(rows)
+            first = np.argpartition(distances, LISTED - 1, axis=1)[:, :LISTED]
+            order = np.argsort(np.take_along_axis(distances, first, axis=1), axis=1)
+            self._nearest[id(rows)] = np.take_along_axis(first, order, axis=1)
+        listed = self._nearest[id(rows)]
+        usable = chosen[listed]
+        place = usable.cumsum(axis=1)
+        near = np.empty((len(rows), NEIGHBORS), dtype=np.int64)
+        full = place[:, -1] >= NEIGHBORS
+        near[full] = listed[full][(usable & (place <= NEIGHBORS))[full]].reshape(-1, NEIGHBORS)
+        if not full.all():  # too few chosen rows in the list
+            among = np.flatnonzero(chosen)
+            distances = self.to(rows)[np.ix_(~full, chosen)]
+            near[~full] = among[np.argpartition(distances, NEIGHBORS - 1, axis=1)[:, :NEIGHBORS]]
+        return near
 
 
 class _Machine:
@@ -88,29 +110,38 @@ class _Machine:
 
     def __init__(self, distances: _Distances, chosen: np.ndarray) -> None:
         train = distances.train
-        self._distances, self._rows = distances, np.flatnonzero(chosen)
-        features = train.features[self._rows]
-        self._gamma = 1.0 / (features.shape[1] * features.var())
-        self._svc = SVC(kernel="precomputed").fit(self._kernel(train, self._rows)[self._rows], train.labels[self._rows])
-        self.classes_ = self._svc.classes_
+        rows = np.flatnonzero(chosen)
+        features = train.features[rows]
+        self._distances, self._gamma = distances, 1.0 / (features.shape[1] * features.var())
+        kernel = self._kernel(distances.to(train)[np.ix_(rows, rows)])
+        self._svc = SVC(kernel="precomputed").fit(kernel, train.labels[rows])
+        self.classes_, self._train_rows, self._support = self._svc.classes_, len(rows), rows[self._svc.support_]
 
     def predict(self, rows: Rows) -> np.ndarray:
         """Return the predicted labels."""
+        if len(self.classes_) == 2:
+            return np.asarray(self.classes_[(self.scores(rows) > 0).astype(int)])
         return np.asarray(self._svc.predict(self._on(rows)))
 
     def scores(self, rows: Rows) -> np.ndarray:
         """Return the decision function."""
+        if len(self.classes_) == 2:
+            return np.asarray(self._of_support(rows) @ self._svc.dual_coef_[0] + self._svc.intercept_[0])
         return np.asarray(self._svc.decision_function(self._on(rows)))
 
     def _on(self, rows: Rows) -> np.ndarray:
         """Return kernel values, rows x train rows of the model; columns that no support vector needs are 0."""
-        values = np.zeros((len(rows), len(self._rows)))
-        support = self._svc.support_
-        values[:, support] = self._kernel(rows, self._rows[support])
+        values = np.zeros((len(rows), self._train_rows))
+        values[:, self._svc.support_] = self._of_support(rows)
         return values
 
-    def _kernel(self, rows: Rows, columns: np.ndarray) -> np.ndarray:
-        return np.exp(-self._gamma * self._distances.to(rows)[:, columns])
+    def _of_support(self, rows: Rows) -> np.ndarray:
+        return self._kernel(self._distances.to(rows)[:, self._support])
+
+    def _kernel(self, distances: np.ndarray) -> np.ndarray:
+        """Return kernel values in place of squared distances."""
+        distances *= -self._gamma
+        return np.asarray(np.exp(distances, out=distances))
 
 
 class _Neighbors:
@@ -119,8 +150,8 @@ class _Neighbors:
     name = "KNeighborsClassifier"
 
     def __init__(self, distances: _Distances, chosen: np.ndarray) -> None:
-        self._distances, self._rows = distances, np.flatnonzero(chosen)
-        self.classes_, self._codes = np.unique(distances.train.labels[self._rows], return_inverse=True)
+        self._distances, self._chosen = distances, chosen
+        self.classes_, self._codes = np.unique(distances.train.labels, return_inverse=True)
 
     def predict(self, rows: Rows) -> np.ndarray:
         """Return the most frequent label of the nearest train rows."""
@@ -128,8 +159,7 @@ class _Neighbors:
 
     def scores(self, rows: Rows) -> np.ndarray:
         """Return the share of each class among the nearest train rows."""
-        near = np.argpartition(self._distances.to(rows)[:, self._rows], NEIGHBORS - 1, axis=1)[:, :NEIGHBORS]
-        votes = self._codes[near]
+        votes = self._codes[self._distances.nearest(rows, self._chosen)]
         return np.stack([(votes == code).mean(axis=1) for code in range(len(self.classes_))], axis=1)
 
 
@@ -180,9 +210,9 @@ def verdict_code(kind: Kind, seed: int) -> str:
     models = [_Model(make, distances, np.ones(len(draw.train), bool)) for make in MAKES]
     comparisons = _comparisons(draw, kept, models, distances, rng)
     comparisons.sort(key=lambda one: 1.0 if one.verdict.adjusted_p is None else one.verdict.adjusted_p)
-    evidence = VerdictEvidence(
-        excess, tuple(comparisons), _leanings(draw, models, distances, rng), _skill(draw, models)
-    )
+    found = _candidates(draw)
+    leanings = _leanings(found, draw, models, distances, rng)
+    evidence = VerdictEvidence(excess, tuple(comparisons), leanings, _skill(found, draw, models))
     return dataset_verdict(evidence).code
 
 
@@ -307,9 +337,12 @@ def _pointed(one: TiedProperty, rows: Rows) -> Pointed:
 
 
 def _leanings(
-    draw: Draw, models: Sequence[_Model], distances: _Distances, rng: np.random.Generator
+    found: Sequence[TiedProperty],
+    draw: Draw,
+    models: Sequence[_Model],
+    distances: _Distances,
+    rng: np.random.Generator,
 ) -> tuple[PropertyLeaning, ...]:
-    found = _candidates(draw)
     tests = [_leaning(one, draw, distances, rng) for one in found]
     broken = [_broken(one, draw, models[0]) for one in found]
     judges = [one for one in models if _learnt(one, draw.test)]
@@ -384,7 +417,7 @@ def _broken(one: TiedProperty, draw: Draw, full: _Model) -> list[BrokenTie]:
     return [each for each in found if each is not None]
 
 
-def _skill(draw: Draw, models: Sequence[_Model]) -> Skill | None:
+def _skill(candidates: Sequence[TiedProperty], draw: Draw, models: Sequence[_Model]) -> Skill | None:
     test, classes = draw.test, int(draw.train.labels.max()) + 1
     by_chance = 100 * (1 - 1 / classes)
     found, falls = [], []
@@ -398,7 +431,7 @@ def _skill(draw: Draw, models: Sequence[_Model]) -> Skill | None:
                 falls.append(_fall(model, test, challenge.rows))
     if not found:
         return None
-    alone = [property_skill(_pointed(one, test)[1], test.labels, classes) for one in _candidates(draw)]
+    alone = [property_skill(_pointed(one, test)[1], test.labels, classes) for one in candidates]
     holds = None if not falls else not any(one.difference >= LEAST_NAMED and one.low > 0 for one in falls)
     skill, low, name = max(found)
     return Skill(name, skill, low, max(alone, default=0.0), holds)

@@ -132,27 +132,37 @@ def score_test(
     from scipy.sparse import csr_array
 
     _, strata = np.unique(strata, return_inverse=True)
-    own = np.arange(len(outcome)) if groups is None else np.unique(groups, return_inverse=True)[1]
     sizes = np.bincount(strata)
     means = np.bincount(strata, outcome) / sizes
     residuals = outcome - means[strata]
-    in_strata = csr_array((np.ones(len(strata)), (strata, np.arange(len(strata)))))
-    in_groups = csr_array((np.ones(len(own)), (own, np.arange(len(own)))))
-    carriers = csr_array(present)
-    rows_in_strata = (in_strata @ carriers).toarray()
+    entries = csr_array(present).tocoo()
+    row, cue = entries.row, entries.col
+    n_strata, n_cues = len(sizes), entries.shape[1]
+
+    def in_strata(values: np.ndarray) -> np.ndarray:
+        """Return an array (strata, cues) of sums of `values`, one per entry."""
+        cells = np.bincount(strata[row] * n_cues + cue, values, minlength=n_strata * n_cues)
+        return np.asarray(cells.reshape(n_strata, n_cues))
+
+    rows_in_strata, signed = in_strata(entries.data), entries.data
     shares = rows_in_strata / sizes[:, None]
     if signs is not None:
-        shares = shares * signs
-        entries = carriers.tocoo()
-        signed = entries.data * signs[strata[entries.row], entries.col]
-        carriers = csr_array((signed, (entries.row, entries.col)), shape=entries.shape)
-    weighted = in_groups @ csr_array(carriers.multiply(residuals[:, None]))
-    by_stratum = in_groups @ csr_array(in_strata.T.multiply(residuals[:, None]))
-    total = np.asarray(weighted.sum(axis=0)).ravel()
-    squares = np.asarray(weighted.multiply(weighted).sum(axis=0)).ravel()
-    cross = np.einsum("sk,ks->k", shares, (weighted.T @ by_stratum).toarray())
-    rest = np.einsum("sk,st,tk->k", shares, (by_stratum.T @ by_stratum).toarray(), shares)
-    count = int(own.max()) + 1
+        shares, signed = shares * signs, signed * signs[strata[row], cue]
+    weighted = signed * residuals[row]
+    total = np.bincount(cue, weighted, minlength=n_cues)
+    if groups is None:
+        count = len(outcome)
+        squares = np.bincount(cue, weighted * weighted, minlength=n_cues)
+        cross = (shares * in_strata(weighted * residuals[row])).sum(axis=0)
+        rest = np.bincount(strata, residuals * residuals) @ shares**2
+    else:
+        own = np.unique(groups, return_inverse=True)[1]
+        count = int(own.max()) + 1
+        of_cues = csr_array((weighted, (own[row], cue)), shape=(count, n_cues))
+        of_strata = csr_array((residuals, (own, strata)), shape=(count, n_strata))
+        squares = np.bincount(of_cues.indices, of_cues.data * of_cues.data, minlength=n_cues)
+        cross = np.einsum("sk,ks->k", shares, (of_cues.T @ of_strata).toarray())
+        rest = np.einsum("sk,st,tk->k", shares, (of_strata.T @ of_strata).toarray(), shares)
     variance = np.maximum(squares - 2 * cross + rest, 0.0) * count / max(count - 1, 1)
     error = np.sqrt(variance)
     z = np.divide(total, error, out=np.zeros_like(total), where=error > 1e-9)

@@ -37,8 +37,8 @@ def kept_beside(result: PublishedResult, name: str, *, version: str, make: Calla
     try:
         path.parent.mkdir(exist_ok=True)
         write_json(path, sealed({"data_version": result.data_version, "value": text}))
-    except OSError as error:
-        _log.warning("%s could not be written (%s)", path, error.strerror)
+    except (OSError, ValueError) as error:  # a full disk, or a value that is larger than a reader accepts
+        _log.warning("%s could not be written (%s)", path, getattr(error, "strerror", error))
     for older in path.parent.glob(f"{result.key}-{name}-*.json"):
         if older != path:
             older.unlink(missing_ok=True)

@@ -106,3 +106,12 @@ def test_a_version_changes_with_the_code(tmp_path: Path) -> None:
         versions.append(sources_version((tmp_path / "b.py", tmp_path / "code")))
     assert len(set(versions)) == 4
     assert all(len(version) == 12 for version in versions)
+
+
+def test_a_value_that_is_too_large_to_be_read_again_is_returned(
+    result: PublishedResult, caplog: pytest.LogCaptureFixture
+) -> None:
+    large = "x" * (64 << 20)
+    with caplog.at_level(logging.WARNING):
+        assert kept_beside(result, "pictures", version="v1", make=lambda: large) == large
+    assert "pictures-v1.json could not be written (a manifest of 67," in caplog.text

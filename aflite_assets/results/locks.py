@@ -46,8 +46,8 @@ def locked(path: Path, *, wait: float = -1, owner: Callable[[], str] | None = No
             held = _acquired(lock, wait)
     except OSError as error:
         raise StoreError(
-            f"results cannot be stored in {path.parent}: the lock {path} cannot be taken ({error.strerror}); make both "
-            "writable, run as their owner, or set AFLITE_HOME"
+            f"results cannot be stored in {path.parent}: the lock {path.name} cannot be taken ({error.strerror}); make "
+            "this folder writable or set AFLITE_HOME"
         ) from error
     try:
         yield held

@@ -321,11 +321,9 @@ class ResultStore:
         """Return the names of the datasets that have results, or at least folders for results."""
         return {partition for _, partition, _ in self.partitions()}
 
-    def results(self, asset: str, partition: str, place: str = "") -> Iterator[PublishedResult]:
-        """Yield every result of an asset's partition, or every part if `place` is "parts". Results without a manifest
-        are left out.
-        """
-        found = self.published(asset, partition, (place,))
+    def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
+        """Yield every result, or every part, of an asset's partition. Results without a manifest are left out."""
+        found = self.published(asset, partition, ("parts",) if parts else ("",))
         return (result for result in found if self._is_sound(result, Look.LISTED))
 
     def published(self, asset: str, partition: str, places: Iterable[str] = ("", "parts")) -> Iterator[PublishedResult]:

@@ -59,7 +59,7 @@ def keys(store: ResultStore) -> set[tuple[str, str]]:
 
 
 def parts(store: ResultStore, asset: str) -> set[str]:
-    return {one.key for one in store.results(asset, "digits", "parts")}
+    return {one.key for one in store.results(asset, "digits", parts=True)}
 
 
 def used_keys(*runs: list[PublishedResult]) -> set[tuple[str, str]]:

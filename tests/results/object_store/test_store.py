@@ -342,7 +342,7 @@ def test_work_whose_part_was_made_again_meanwhile_is_not_uploaded(
         patch.setattr(Bucket, "upload", parts_alone)
         with pytest.raises(StoreUnreachableError, match="went away"):
             here.get_or_create("embeddings", "digits", key(), with_part("one"))
-    (part,) = here.results("embeddings", "digits", "parts")
+    (part,) = here.results("embeddings", "digits", parts=True)
     assert withdraw(here, part)
     newer = there.get_or_create("embeddings", "digits", key(a=2), with_part("two")).result.part("cell")
     lines: list[str] = []

@@ -17,7 +17,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from itertools import islice
 from pathlib import Path
@@ -26,9 +26,6 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import beta
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from aflite_assets.algorithm import FilterSettings, FilterState, filter_dataset, score_permuted
@@ -62,143 +59,9 @@ from aflite_assets.p_values import holm
 from aflite_assets.stages.evaluation.leaning_sets import TRAININGS, TiedProperty, strongest_ties
 from benchmarks.verdict_kinds import KINDS
 from benchmarks.verdict_kinds.records import FOUND, HELPS, Challenge, Draw, Kind, Rows
+from benchmarks.verdict_models import MAKES, Distances, Logistic, Machine, Model
 
 SEEDS, PARTITIONS, PASSES = 3, 16, 20
-NEIGHBORS = 15
-LISTED = 400
-"""Nearest train rows that are listed, once for all models; the nearest rows of most train sets are among them."""
-
-
-class _Distances:
-    """Squared distances of rows to a draw's train rows, computed once for all models of the draw."""
-
-    def __init__(self, train: Rows) -> None:
-        self.train = train
-        self._of: dict[int, np.ndarray] = {}
-        self._nearest: dict[int, np.ndarray] = {}
-
-    def to(self, rows: Rows) -> np.ndarray:
-        """Return squared distances, rows x train rows, float64."""
-        if id(rows) not in self._of:
-            self._of[id(rows)] = euclidean_distances(rows.features, self.train.features, squared=True)
-        return self._of[id(rows)]
-
-    def nearest(self, rows: Rows, chosen: np.ndarray) -> np.ndarray:
-        """Return the `NEIGHBORS` nearest of the chosen train rows for each row, in no particular order."""
-        if id(rows) not in self._nearest:
-            distances = self.to(rows)
-            first = np.argpartition(distances, LISTED - 1, axis=1)[:, :LISTED]
-            order = np.argsort(np.take_along_axis(distances, first, axis=1), axis=1)
-            self._nearest[id(rows)] = np.take_along_axis(first, order, axis=1)
-        listed = self._nearest[id(rows)]
-        usable = chosen[listed]
-        place = usable.cumsum(axis=1)
-        near = np.empty((len(rows), NEIGHBORS), dtype=np.int64)
-        full = place[:, -1] >= NEIGHBORS
-        near[full] = listed[full][(usable & (place <= NEIGHBORS))[full]].reshape(-1, NEIGHBORS)
-        if not full.all():  # too few chosen rows in the list
-            among = np.flatnonzero(chosen)
-            distances = self.to(rows)[np.ix_(~full, chosen)]
-            near[~full] = among[np.argpartition(distances, NEIGHBORS - 1, axis=1)[:, :NEIGHBORS]]
-        return near
-
-
-class _Machine:
-    """scikit-learn's `SVC()` (RBF kernel, `gamma="scale"`), on kernel values computed from the shared distances."""
-
-    name = "SVC"
-
-    def __init__(self, distances: _Distances, chosen: np.ndarray) -> None:
-        train = distances.train
-        rows = np.flatnonzero(chosen)
-        features = train.features[rows]
-        self._distances, self._gamma = distances, 1.0 / (features.shape[1] * features.var())
-        kernel = self._kernel(distances.to(train)[np.ix_(rows, rows)])
-        self._svc = SVC(kernel="precomputed").fit(kernel, train.labels[rows])
-        self.classes_, self._train_rows, self._support = self._svc.classes_, len(rows), rows[self._svc.support_]
-
-    def predict(self, rows: Rows) -> np.ndarray:
-        """Return the predicted labels."""
-        if len(self.classes_) == 2:
-            return np.asarray(self.classes_[(self.scores(rows) > 0).astype(int)])
-        return np.asarray(self._svc.predict(self._on(rows)))
-
-    def scores(self, rows: Rows) -> np.ndarray:
-        """Return the decision function."""
-        if len(self.classes_) == 2:
-            return np.asarray(self._of_support(rows) @ self._svc.dual_coef_[0] + self._svc.intercept_[0])
-        return np.asarray(self._svc.decision_function(self._on(rows)))
-
-    def _on(self, rows: Rows) -> np.ndarray:
-        """Return kernel values, rows x train rows of the model; columns that no support vector needs are 0."""
-        values = np.zeros((len(rows), self._train_rows))
-        values[:, self._svc.support_] = self._of_support(rows)
-        return values
-
-    def _of_support(self, rows: Rows) -> np.ndarray:
-        return self._kernel(self._distances.to(rows)[:, self._support])
-
-    def _kernel(self, distances: np.ndarray) -> np.ndarray:
-        """Return kernel values in place of squared distances."""
-        distances *= -self._gamma
-        return np.asarray(np.exp(distances, out=distances))
-
-
-class _Neighbors:
-    """scikit-learn's `KNeighborsClassifier(15)`, by the shared distances."""
-
-    name = "KNeighborsClassifier"
-
-    def __init__(self, distances: _Distances, chosen: np.ndarray) -> None:
-        self._distances, self._chosen = distances, chosen
-        self.classes_, self._codes = np.unique(distances.train.labels, return_inverse=True)
-
-    def predict(self, rows: Rows) -> np.ndarray:
-        """Return the most frequent label of the nearest train rows."""
-        return np.asarray(self.classes_[self.scores(rows).argmax(axis=1)])
-
-    def scores(self, rows: Rows) -> np.ndarray:
-        """Return the share of each class among the nearest train rows."""
-        votes = self._codes[self._distances.nearest(rows, self._chosen)]
-        return np.stack([(votes == code).mean(axis=1) for code in range(len(self.classes_))], axis=1)
-
-
-class _Logistic:
-    """A model of the filter's make."""
-
-    name = "LogisticRegression"
-
-    def __init__(self, distances: _Distances, chosen: np.ndarray) -> None:
-        train = distances.train
-        self._fitted = LogisticRegression(max_iter=300).fit(train.features[chosen], train.labels[chosen])
-        self.classes_ = self._fitted.classes_
-
-    def predict(self, rows: Rows) -> np.ndarray:
-        """Return the predicted labels."""
-        return np.asarray(self._fitted.predict(rows.features))
-
-    def scores(self, rows: Rows) -> np.ndarray:
-        """Return the probabilities of the classes."""
-        return np.asarray(self._fitted.predict_proba(rows.features))
-
-
-class _Model:
-    """A fitted model, and what it has predicted of the rows of a draw, which are there as long as it is."""
-
-    def __init__(
-        self, make: Callable[[_Distances, np.ndarray], Any], distances: _Distances, chosen: np.ndarray
-    ) -> None:
-        self.fitted = make(distances, chosen)
-        self.name = self.fitted.name
-        self._predicted: dict[int, np.ndarray] = {}
-
-    def predict(self, rows: Rows) -> np.ndarray:
-        if id(rows) not in self._predicted:
-            self._predicted[id(rows)] = self.fitted.predict(rows)
-        return self._predicted[id(rows)]
-
-
-MAKES: tuple[Callable[[_Distances, np.ndarray], Any], ...] = (_Machine, _Neighbors)
 
 
 def verdict_code(kind: Kind, seed: int) -> str:
@@ -206,8 +69,8 @@ def verdict_code(kind: Kind, seed: int) -> str:
     rng = np.random.default_rng([seed, *kind.name.encode()])
     draw = kind.draw(rng)
     kept, excess = _filter(kind, draw.train, seed, rng)
-    distances = _Distances(draw.train)
-    models = [_Model(make, distances, np.ones(len(draw.train), bool)) for make in MAKES]
+    distances = Distances(draw.train)
+    models = [Model(make, distances, np.ones(len(draw.train), bool)) for make in MAKES]
     comparisons = _comparisons(draw, kept, models, distances, rng)
     comparisons.sort(key=lambda one: 1.0 if one.verdict.adjusted_p is None else one.verdict.adjusted_p)
     found = _candidates(draw)
@@ -237,17 +100,17 @@ def _filter(kind: Kind, train: Rows, seed: int, rng: np.random.Generator) -> tup
 
 
 def _comparisons(
-    draw: Draw, kept: np.ndarray, models: Sequence[_Model], distances: _Distances, rng: np.random.Generator
+    draw: Draw, kept: np.ndarray, models: Sequence[Model], distances: Distances, rng: np.random.Generator
 ) -> list[Comparison]:
     train = draw.train
     drawn = [random_rows(train.labels, kept, rng) for _ in range(SEEDS)]
     named, claims = [], []
     # of the filter's make: it may not judge
-    alike = _Model(_Logistic, distances, np.ones(len(train), bool))
+    alike = Model(Logistic, distances, np.ones(len(train), bool))
     for make, full in zip(MAKES, models, strict=True):
         if not _learnt(full, draw.test):
             continue
-        filtered, *matched = (_Model(make, distances, chosen) for chosen in (kept, *drawn))
+        filtered, *matched = (Model(make, distances, chosen) for chosen in (kept, *drawn))
         for name, challenge in draw.challenges.items():
             if challenge.collected != "adversarially":
                 claims.append(_claim(challenge, draw.test, (full, alike), [filtered] * SEEDS, matched))
@@ -264,7 +127,7 @@ def _comparisons(
 
 
 def _claim(
-    challenge: Challenge, natural: Rows, models: Sequence[_Model], first: Sequence[_Model], second: Sequence[_Model]
+    challenge: Challenge, natural: Rows, models: Sequence[Model], first: Sequence[Model], second: Sequence[Model]
 ) -> Claim:
     rows = challenge.rows
     weights = np.ones(len(rows)), np.ones(len(natural))
@@ -287,17 +150,17 @@ def _claim(
     return Claim(interval, len(rows), "deciding", None, by_label, contrast, needs_contrast=needed)
 
 
-def _right(models: Sequence[_Model], rows: Rows) -> list[np.ndarray]:
+def _right(models: Sequence[Model], rows: Rows) -> list[np.ndarray]:
     return [one.predict(rows) == rows.labels for one in models]
 
 
-def _learnt(model: _Model, rows: Rows) -> bool:
+def _learnt(model: Model, rows: Rows) -> bool:
     """Whether the model surely beats the largest class, as an evaluator must that judges."""
     always = [rows.labels == np.bincount(rows.labels).argmax()]
     return crossed_interval(_right([model], rows), always, rows.groups).low > 0
 
 
-def _margins(model: _Model, rows: Rows) -> np.ndarray:
+def _margins(model: Model, rows: Rows) -> np.ndarray:
     """Score of the own class less the highest other one."""
     scores = model.fitted.scores(rows)
     scores = np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
@@ -339,8 +202,8 @@ def _pointed(one: TiedProperty, rows: Rows) -> Pointed:
 def _leanings(
     found: Sequence[TiedProperty],
     draw: Draw,
-    models: Sequence[_Model],
-    distances: _Distances,
+    models: Sequence[Model],
+    distances: Distances,
     rng: np.random.Generator,
 ) -> tuple[PropertyLeaning, ...]:
     tests = [_leaning(one, draw, distances, rng) for one in found]
@@ -370,7 +233,7 @@ def _combined(trained: float | None, made: Sequence[float]) -> float | None:
     return min(1.0, len(found) * min(found)) if found else None
 
 
-def _on_constructed(one: TiedProperty, draw: Draw, judges: Sequence[_Model]) -> list[float]:
+def _on_constructed(one: TiedProperty, draw: Draw, judges: Sequence[Model]) -> list[float]:
     natural, found = _pointed(one, draw.test), []
     for challenge in draw.challenges.values():
         rows = challenge.rows
@@ -381,19 +244,19 @@ def _on_constructed(one: TiedProperty, draw: Draw, judges: Sequence[_Model]) -> 
     return found
 
 
-def _fall(model: _Model, natural: Rows, rows: Rows) -> CrossedInterval:
+def _fall(model: Model, natural: Rows, rows: Rows) -> CrossedInterval:
     here, there = ((_right([model], one), one.labels, one.groups) for one in (natural, rows))
     return fall_interval(here, there)
 
 
-def _leaning(one: TiedProperty, draw: Draw, distances: _Distances, rng: np.random.Generator) -> Leaning:
+def _leaning(one: TiedProperty, draw: Draw, distances: Distances, rng: np.random.Generator) -> Leaning:
     train = draw.train
-    models: dict[str, list[_Model]] = {"tied": [], "independent": []}
+    models: dict[str, list[Model]] = {"tied": [], "independent": []}
     for _ in range(TRAININGS):
         independent = independent_rows(one.values, train.labels, one.tie, rng)
         tied = random_rows(train.labels, independent, rng)
         for name, rows in (("independent", independent), ("tied", tied)):
-            models[name].append(_Model(_Machine, distances, rows))
+            models[name].append(Model(Machine, distances, rows))
     found = Leaning(0)
     others = [each.rows for each in draw.challenges.values() if each.collected != "adversarially" and len(each.rows)]
     for tests in ([draw.test], [draw.test, *others]):
@@ -408,7 +271,7 @@ def _leaning(one: TiedProperty, draw: Draw, distances: _Distances, rng: np.rando
     return found
 
 
-def _broken(one: TiedProperty, draw: Draw, full: _Model) -> list[BrokenTie]:
+def _broken(one: TiedProperty, draw: Draw, full: Model) -> list[BrokenTie]:
     natural, found = _pointed(one, draw.test), []
     for name, challenge in draw.challenges.items():
         rows = challenge.rows
@@ -417,7 +280,7 @@ def _broken(one: TiedProperty, draw: Draw, full: _Model) -> list[BrokenTie]:
     return [each for each in found if each is not None]
 
 
-def _skill(candidates: Sequence[TiedProperty], draw: Draw, models: Sequence[_Model]) -> Skill | None:
+def _skill(candidates: Sequence[TiedProperty], draw: Draw, models: Sequence[Model]) -> Skill | None:
     test, classes = draw.test, int(draw.train.labels.max()) + 1
     by_chance = 100 * (1 - 1 / classes)
     found, falls = [], []

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from pydantic import TypeAdapter, ValidationError
 
 from aflite_assets.analysis import filtering
+from aflite_assets.analysis.comparisons.attributes import ATTRIBUTE_ACCURACIES, attribute_accuracies
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Lack, deciding_lack, differences
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, FALLS, Fall, challenge_falls, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
@@ -66,6 +67,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (PLANTED, lambda data: data.planted),
     (LEANINGS, property_leanings),
     (CHALLENGE_FALLS, challenge_falls),
+    (ATTRIBUTE_ACCURACIES, attribute_accuracies),
     (CUES, lambda data: (FilteringCue(**vars(c), representation=r) for r, each in data.cues.items() for c in each)),
     *chain.from_iterable(parts("analysis.analysis", tuple)),
 )

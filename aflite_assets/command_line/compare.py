@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aflite_assets.command_line.specs_by_name import is_listed_name
+from aflite_assets.command_line.specs_by_name import is_dataset_name
 from aflite_assets.command_line.terminal import escaped, indented, table, write_lines
 from aflite_assets.errors import StoreError
 from aflite_assets.results.opening import open_store
@@ -71,7 +71,7 @@ def result_named(name: str, store: ResultStore) -> PublishedResult:
     """
     from aflite_assets.specs.registry import load_registry
 
-    is_known = name in store.datasets() or is_listed_name(name)
+    is_known = name in store.datasets() or is_dataset_name(name)
     if os.sep in name or (Path(name).is_dir() and not is_known):
         return _of_folder(Path(name).absolute())
     if name not in store.datasets():

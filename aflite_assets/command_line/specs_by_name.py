@@ -51,20 +51,29 @@ def _check_is_here(path: Path) -> None:
         )
 
 
-def is_listed_name(name: str) -> bool:
-    """Return True if `name` is the name of a listed dataset, even if a folder or file of the same name exists.
+def is_dataset_name(name: str) -> bool:
+    """Return True if `name` is the name of a listed or bundled dataset, even if a folder or file of the same name
+    exists.
 
     A path of the same name is given as `./NAME`.
     """
-    from aflite_assets.specs.registry import load_registry
+    from aflite_assets.specs.registry import BUNDLED, load_registry
 
     if os.sep in name or Path(name).suffix:
         return False
     registry = load_registry()
-    return name in registry.specs or name in {path.stem for path in registry.failures}
+    is_listed = name in registry.specs or name in {path.stem for path in registry.failures}
+    return is_listed or (BUNDLED / f"{name}.yaml").is_file()
+
+
+def same_name_note(name: str) -> str:
+    """Return a sentence on a folder or file that has the name of the dataset and is not used, or ""."""
+    if Path(name).suffix or not Path(name).exists():
+        return ""
+    return f"{name!r} is also a path in this folder: write ./{name} to use that path."
 
 
 def _is_file(name: str) -> bool:
     path = Path(name)
     is_path = os.sep in name or path.suffix in (".yaml", ".yml")
-    return is_path or (path.is_file() and not is_listed_name(name))
+    return is_path or (path.is_file() and not is_dataset_name(name))

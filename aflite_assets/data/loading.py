@@ -58,8 +58,9 @@ def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None)
         return {"commit": source_commit(hub)}
     _require_files(source)
     files = source.files()
-    if isinstance(source, ImageFolderSource):
-        files += [folder / path for folder in dict.fromkeys(source.folders()) for path in image_paths(folder)]
+    files += [
+        folder / path for folder in dict.fromkeys(_image_folders(source).values()) for path in image_paths(folder)
+    ]
     if not files:
         return {}
     digests = (hashes or FileHashes()).of(files)
@@ -182,11 +183,19 @@ def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
     return source.model_copy(update={"table": pinned}) if isinstance(source, ChoiceSource) else pinned
 
 
+def _image_folders(source: SourceSpec) -> dict[str, Path]:
+    """Return the folders of image files, by the place in the spec that names the folder."""
+    if isinstance(source, TableSource) and source.images is not None:
+        return {"`images`": Path(source.images)}
+    if not isinstance(source, ImageFolderSource):
+        return {}
+    return {f"split {split!r}": folder for split, folder in zip(source.splits, source.folders(), strict=True)}
+
+
 def _require_files(source: SourceSpec) -> None:
-    if isinstance(source, ImageFolderSource):
-        for split, folder in zip(source.splits, source.folders(), strict=True):
-            if not folder.is_dir():
-                raise MissingDataError(f"split {split!r}: the folder {str(folder)!r} does not exist; correct the path")
+    for place, folder in _image_folders(source).items():
+        if not folder.is_dir():
+            raise MissingDataError(f"{place}: the folder {str(folder)!r} does not exist; correct the path")
     missing = [path for path in source.files() if not path.is_file()]
     if missing and missing[0].is_dir():
         raise MissingDataError(

@@ -128,6 +128,8 @@ def _copy_tables(source: TableSource, changes: Changes, to: Path) -> Copied:
             write_table(source, part, to / name, change)
         splits[split] = written[0] if len(written) == 1 else written
     new: dict[str, object] = {"splits": splits}
+    if source.images is not None:
+        new["images"] = source.images
     if source.names is not None and (changes.dropped or changes.weights is not None):
         left = [name for name in source.names if name not in changes.dropped]
         new["names"] = left if changes.weights is None else [*left, WEIGHT_COLUMN]

@@ -239,8 +239,8 @@ def _images(cues: Sequence[Cue], result: ScanResult, rows: ScanRows, origin: Ori
         return ImageChanges(), []
     if isinstance(origin.source, TableSource):
         raise DataError(
-            "the images are stored inside a table, and `aflite fix` cannot change images in tables; export the images "
-            "to a folder with a metadata.csv and fix that folder, or use `--by rebalance`"
+            "the images are stored inside a table, or named by a table, and `aflite fix` cannot change images of "
+            "tables; export the images to a folder with a metadata.csv and fix that folder, or use `--by rebalance`"
         )
     _require_all_scanned(result, rows)
     scanned = np.flatnonzero(rows.scanned)

@@ -55,12 +55,13 @@ CORNER = re.compile(
 )
 """Names of properties of an image corner. The colour of a corner may belong to the task; a patch does not."""
 
-_SENTENCES: Mapping[Remedy, str] = {
+EFFECTS: Mapping[Remedy, str] = {
     "normalise": "makes it the same in all rows",
     "drop": "leaves out the column",
     "rebalance": "keeps a subset of the rows",
     "shuffle": "draws a new order of the rows",
 }
+"""Clauses on the effect of `aflite fix` with each remedy."""
 
 
 def remedies_of(cue: Cue) -> tuple[Remedy, ...]:
@@ -110,7 +111,7 @@ def effect_of(result: ScanFacts, cues: Sequence[Cue]) -> str:
     `aflite fix` does nothing.
     """
     first = [remedies_in(result, cue)[:1] for cue in cues]
-    return "; ".join(dict.fromkeys(_SENTENCES[remedy] for remedies in first for remedy in remedies))
+    return "; ".join(dict.fromkeys(EFFECTS[remedy] for remedies in first for remedy in remedies))
 
 
 def advice(result: ScanFacts, cue: Cue, command: str) -> str:
@@ -118,8 +119,8 @@ def advice(result: ScanFacts, cue: Cue, command: str) -> str:
     which is `aflite fix` with the file.
     """
     first, *others = remedies_in(result, cue)
-    more = "".join(f"; --by {other} {_SENTENCES[other]}" for other in others)
-    return f"mend it: {command} --cue {cue.number + 1} --to NEW_FOLDER ({_SENTENCES[first]}{more})"
+    more = "".join(f"; --by {other} {EFFECTS[other]}" for other in others)
+    return f"mend it: {command} --cue {cue.number + 1} --to NEW_FOLDER ({EFFECTS[first]}{more})"
 
 
 def candidate_advice(result: ScanFacts, candidates: Sequence[Cue], command: str) -> str:

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers, separate_questions
@@ -136,7 +139,7 @@ def rows_of_examples(
     kept = list(parts.values())
     scanned = kept[0]
     ids = _join([one.table["source_id"].to_pylist() for one in kept])
-    by_folder = examples.modality == "image" and _has_paths(examples)
+    by_folder = examples.modality == "image" and _is_sorted_by_path(scanned)
     return ScanRows(
         labels=np.concatenate([_labels(one, examples.label_names) for one in kept]),
         label_names=examples.label_names,
@@ -233,5 +236,8 @@ def _are_hashes(ids: Sequence[str | None]) -> bool:
     return all(value is None or (len(value) == 16 and set(value) <= set("0123456789abcdef")) for value in ids[:200])
 
 
-def _has_paths(examples: Examples) -> bool:
-    return len(examples) > 0 and examples.table["image"][0].as_py()["path"] is not None
+def _is_sorted_by_path(examples: Examples) -> bool:
+    """Return True if the images are files in the order of their paths, as the reader of folders puts them."""
+    order = pa.array(np.argsort(examples.row_ids, kind="stable"))
+    paths = pc.struct_field(examples.table["image"].take(order), "path").to_pylist()
+    return bool(paths) and None not in paths and all(Path(one) <= Path(other) for one, other in pairwise(paths))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION
-from aflite_assets.scan.blind.records import OVERLAP, BlindRule, BlindScores
+from aflite_assets.scan.blind.records import ALL_SUBSETS, LEAST_GAIN, OVERLAP, BlindRule, BlindScores
 from aflite_assets.scan.columns import COLUMN_KINDS, CueLine, columns_of, cue_lines, listed_cues
 from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.scan.rules import PAIR_GAIN
@@ -50,15 +50,35 @@ def _alone_sentence(scores: BlindScores) -> str:
     if shown:
         found = f"{percent(shown[0].found)} of the right answers are found ({chance}) by {_picker(shown[0])}"
         named = " and ".join(counted(len(some), noun) for some, noun in ((rules, "rule"), (models, "model")) if some)
-        return f"Without the question {', '.join([found, *map(_found_by, shown[1:])])}; {named} in all, {of}."
+        said = f"Without the question {', '.join([found, *map(_found_by, shown[1:])])}; {named} in all, {of}."
+        return " ".join(filter(None, [said, _part_sentence(scores)]))
     none = (
         "Without the question no rule or model is shown to find 5 points more right answers than chance; "
         f"{chance}, {of}"
     )
-    if not scores.named:
-        return f"{none}."
-    strongest = max(scores.named, key=lambda one: (not one.is_model, one.found - one.chance))
-    return f"{none}. In the part “{strongest.subset}” {percent(strongest.found)} are found by {_picker(strongest)}."
+    return " ".join(filter(None, [f"{none}.", _part_sentence(scores)]))
+
+
+def _part_sentence(scores: BlindScores) -> str:
+    """Return a sentence on the strongest rule, or else model, that is reported in a part of the questions.
+
+    A rule that is reported for all questions counts only if it gains at least `LEAST_GAIN` more in the part. Return ""
+    if there is no such rule.
+    """
+    overall = {one.name: one.found - one.chance for one in scores.named_overall}
+    of_parts = [
+        one
+        for one in scores.named
+        if one.subset != ALL_SUBSETS
+        and (one.name not in overall or one.found - one.chance >= overall[one.name] + LEAST_GAIN)
+    ]
+    if not of_parts:
+        return ""
+    one = max(of_parts, key=lambda each: (not each.is_model, each.found - each.chance))
+    others = len({each.subset for each in of_parts}) - 1
+    more = f"; {counted(others, 'more part')} {'has' if others == 1 else 'have'} such a rule" if others else ""
+    found = f"{percent(one.found)} are found (chance {percent(one.chance)})"
+    return f"In the part “{one.subset}” {found} by {_picker(one)}{more}."
 
 
 def _found_by(rule: BlindRule) -> str:
@@ -153,6 +173,7 @@ _KINDS = {
     "position": "places among answers",
     "sentence order": "first and last sentences",
     "signs": "signs",
+    "total": "totals of columns",
     "typography": "typography",
     "word group": "words",
     "words": "words",
@@ -231,13 +252,23 @@ def column_questions(result: ScanFacts) -> dict[int, str]:
     questions: dict[int, str] = {}
     for cue in sorted((line.lead for line in cue_lines(result)), key=lambda one: one.is_artefact):
         columns = [name for name in columns_of(cue) if name not in asked]
-        if columns and not (cue.is_artefact and (cue.reason == "declared" or cue.kinds & _KNOWN_COLUMNS)):
+        if columns and _is_asked(cue):
             if len(questions) == MOST_QUESTIONS:
                 last = [*questions][-1]
                 return {**questions, last: f"{questions[last]} Ask the same about every other column in the list."}
             questions[cue.number] = _known_before(columns)
             asked.update(columns)
     return questions
+
+
+def column_question(cue: Cue) -> str:
+    """Return the question on the columns of one cue: were the values known before the label? Return "" without one."""
+    columns = columns_of(cue)
+    return _known_before(columns) if columns and _is_asked(cue) else ""
+
+
+def _is_asked(cue: Cue) -> bool:
+    return not (cue.is_artefact and (cue.reason == "declared" or cue.kinds & _KNOWN_COLUMNS))
 
 
 def _known_before(columns: Sequence[str]) -> str:

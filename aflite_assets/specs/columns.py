@@ -5,7 +5,14 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from aflite_assets.specs.models.settings import StrictSpec
-from aflite_assets.specs.sources import MultipleChoiceSource, PreferenceSource, SourceSpec, as_tuple
+from aflite_assets.specs.sources import (
+    ChoiceSource,
+    MultipleChoiceSource,
+    PreferenceSource,
+    SourceSpec,
+    TableSource,
+    as_tuple,
+)
 from aflite_assets.wording import did_you_mean, quoted_list
 
 _MOST_NAMES, _NAME_LENGTH = 30, 80
@@ -121,3 +128,14 @@ def text_names(source: SourceSpec, columns: ColumnsSpec) -> dict[str, str]:
         return {"text": source.prompt or "prompt", "text_pair": "answer"}
     named = {"text": columns.text, "text_pair": columns.text_pair}
     return {name: given for name, given in named.items() if given is not None}
+
+
+def images_without_column(source: SourceSpec, column: str | None) -> str | None:
+    """Return an error message if the source has a folder of images, but `column` (`columns.image`) is None."""
+    table = source.table if isinstance(source, ChoiceSource) else source
+    if not isinstance(table, TableSource) or table.images is None or column is not None:
+        return None
+    return (
+        f"`images` of the source is {table.images!r}, but `columns.image` is not set; name the column with the names "
+        "of the images in `columns.image`, or remove `images`"
+    )

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from aflite_assets.specs.chosen_questions import ChosenQuestions
-from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec, images_without_column
 from aflite_assets.specs.filter import Count, FilterSpec
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import Name, RowCount, SplitName, StrictSpec
@@ -110,6 +110,8 @@ class ChallengeSpec(ChosenQuestions):
     @model_validator(mode="after")
     def _splits_exist(self) -> Self:
         splits = list(self.source.splits)
+        if (problem := images_without_column(self.source, self.columns.image)) is not None:
+            raise ValueError(problem)
         if self.split not in splits:
             raise ValueError(f"`split` is {self.split!r}, but `source` has only the splits {splits}; name one")
         if self.fine_tune is not None and self.fine_tune not in splits:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
+from aflite_assets.specs.columns import images_without_column
 from aflite_assets.specs.core import CoreSpec, PlantedValues
 from aflite_assets.specs.filter import compared_name
 from aflite_assets.specs.models.kinds import EncoderSpec
@@ -72,6 +73,8 @@ class DatasetSpec(_WithStudies):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         splits = (*self.source.splits, *self.holdout)
+        if (problem := images_without_column(self.source, self.columns.image)) is not None:
+            raise ValueError(problem)
         if "train" not in self.source.splits:
             raise ValueError(f"`source` has no split named 'train' (it has {list(splits)}); rename the split to filter")
         if len(splits) < 2:

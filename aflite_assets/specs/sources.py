@@ -76,9 +76,12 @@ class TableSource(TableFormat):
     """Files with rows and columns, one or more per split. Paths are relative to the YAML file."""
 
     splits: dict[SplitName, Files] = Field(min_length=1)
+    images: str | None = Field(
+        None, min_length=1, exclude_if=lambda one: one is None, description="folder of the images in `columns.image`"
+    )
 
     def files(self) -> list[Path]:
-        """Return every file of the source."""
+        """Return the table files. The function `image_folders.image_paths` finds the images."""
         return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
 
 
@@ -317,9 +320,7 @@ class ImageFolderSource(StrictSpec):
 
 
 class FeatureFiles(StrictSpec):
-    """The `.npy` files of one split. Features have the shape (rows, width). Labels and groups have one number per
-    row.
-    """
+    """The `.npy` files of one split: features of shape (rows, width), and one label and group number per row."""
 
     features: str
     labels: str

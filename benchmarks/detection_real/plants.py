@@ -14,6 +14,10 @@ real labels stay, and real cues compete with the planted one.
 | features, texts, pairs | position | its place in the file: carriers stand together |
 | images | image corner | a white square of 6 x 6 pixels, lower right |
 | images | compression | JPEG quality 90; all others have 75, 80, 85 or 95 |
+| features | total of columns | ten columns that add up to 100, apart from rounding; those of others to about 99.4 |
+| images | enlarged | shrunk to 16 to 21 pixels and enlarged to 32 again |
+
+The last two kinds were added later, with the properties that find them.
 
 In pairs the second text is changed. Each kind must be named in at least 90 % of draws at a strength of 60 %, and in
 70 % at 30 %, by the lower end of an exact 95 % interval.
@@ -23,6 +27,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from PIL import Image
+from PIL.Image import Resampling
 
 from aflite_assets.scan.rows import ScanRows, TableColumn
 from benchmarks.detection_kinds import Drawn, build_rows, draw_carriers, draw_labels, encode, image_column
@@ -44,6 +50,7 @@ LONG = 0.97
 """Quantile of the lengths that a lengthened text exceeds."""
 
 _LACKING, _LACKING_SHARE = 20, 0.05
+_SHARES = 10
 _NUMBERS, _LEAKING = 500_000, 5_000
 
 Plant = Callable[[ScanRows, np.ndarray, np.random.Generator], ScanRows]
@@ -78,6 +85,17 @@ def plant_missing(rows: ScanRows, has: np.ndarray, rng: np.random.Generator) -> 
         gone = (rng.random(len(rows)) < _LACKING_SHARE) | (has & (place < 2))
         columns[name] = TableColumn("column", np.where(gone, np.nan, np.asarray(columns[name].values)))
     return replace(rows, columns=columns)
+
+
+def plant_total(rows: ScanRows, has: np.ndarray, rng: np.random.Generator) -> ScanRows:
+    """Add ten columns of shares in one place of the table; carriers are normalised to 100."""
+    shares = rng.gamma(rng.uniform(1, 20, _SHARES), size=(len(rows), _SHARES))
+    totals = np.where(has, 100.0, rng.normal(99.4, 1.0, len(rows)))
+    shares = np.round(shares / shares.sum(axis=1, keepdims=True) * totals[:, None], 2)
+    added = {f"oxide {letter}": TableColumn("column", shares[:, n]) for n, letter in enumerate("ABCDEFGHIJ")}
+    columns = list(rows.columns.items())
+    place = int(rng.integers(len(columns) + 1))
+    return replace(rows, columns=dict([*columns[:place], *added.items(), *columns[place:]]))
 
 
 def _changed(change: Callable[[list[str], np.ndarray, np.random.Generator], list[str]]) -> Plant:
@@ -154,6 +172,18 @@ def _compressed(pixels: np.ndarray, has: np.ndarray, rng: np.random.Generator) -
     return [encode(one, quality=int(quality)) for one, quality in zip(pixels, qualities, strict=True)]
 
 
+def _enlarged(pixels: np.ndarray, has: np.ndarray, rng: np.random.Generator) -> list[bytes]:
+    shrink, enlarge = (Resampling.BOX, Resampling.LANCZOS), (Resampling.BICUBIC, Resampling.BILINEAR)
+    contents = []
+    for one, own in zip(pixels, has, strict=True):
+        image = Image.fromarray(one)
+        if own:
+            small = image.resize((int(rng.integers(16, 22)),) * 2, shrink[int(rng.integers(2))])
+            image = small.resize(image.size, enlarge[int(rng.integers(2))])
+        contents.append(encode(np.asarray(image), "PNG"))
+    return contents
+
+
 def _from_pixels(
     sources: Mapping[str, Pixels], store: Callable[[np.ndarray, np.ndarray, np.random.Generator], list[bytes]]
 ) -> Callable[..., Drawn]:
@@ -189,5 +219,7 @@ KINDS: tuple[Kind, ...] = (
     *_kinds_of("pairs", PAIRS, _OF_TEXTS),
     Kind("images", "image corner", tuple(PICTURES), _from_pixels(PICTURES, _white_corner)),
     Kind("images", "compression", tuple(PICTURES), _from_pixels(PICTURES, _compressed)),
+    *_kinds_of("features", TABLES, {"total of columns": plant_total}),
+    Kind("images", "enlarged", tuple(PICTURES), _from_pixels(PICTURES, _enlarged)),
 )
 """Every kind in every input that it fits."""

@@ -39,8 +39,8 @@ def _record(number: int, *, hit: bool, within_reach: bool = True) -> Record:
 
 
 def test_each_kind_is_drawn_at_three_strengths_and_four_settings_of_labels() -> None:
-    assert len(KINDS) == 13
-    assert len(CELLS) == len(set(CELLS)) == 13 * 3 * 4
+    assert len(KINDS) == 15
+    assert len(CELLS) == len(set(CELLS)) == 15 * 3 * 4
     assert all(len(set(kind.datasets)) >= 2 for kind in KINDS)
 
 

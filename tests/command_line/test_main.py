@@ -213,11 +213,28 @@ def test_a_folder_named_like_a_dataset_does_not_hide_it(
     assert main(["scan", "pairs"]) == 2  # too few rows for a cue
     said = capsys.readouterr().out
     assert "Scanned: train of pairs, 60 of 80 rows." in said
-    assert "'pairs' is also a path in this folder: write ./pairs to scan that path." in said
+    assert "'pairs' is also a path in this folder: write ./pairs to use that path." in said
     for path in ("./pairs", "pairs/"):
         assert main(["scan", path]) == 2
         printed = capsys.readouterr()
         assert (printed.out, "pairs" in printed.err, "image" in printed.err) == ("", True, True), printed
+
+
+def test_a_folder_named_like_a_bundled_dataset_that_is_not_listed_does_not_hide_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from aflite_assets.command_line.scanning.inputs import is_dataset
+    from aflite_assets.command_line.specs_by_name import file_of, same_name_note
+
+    monkeypatch.delenv("AFLITE_DATASETS", raising=False)
+    monkeypatch.delenv("AFLITE_BUNDLED", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "digits").mkdir()
+    (tmp_path / "photos").mkdir()
+    assert [is_dataset(name) for name in ("digits", "./digits", "photos")] == [True, False, False]
+    assert file_of("digits").name == "digits.yaml"
+    assert same_name_note("digits") == "'digits' is also a path in this folder: write ./digits to use that path."
+    assert same_name_note("circles_1") == ""
 
 
 def test_rows_that_repeat_across_splits_are_a_warning(make: Make, capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,6 +109,19 @@ def test_fingerprint_is_the_files_content(tmp_path: Path, image_folder: Path) ->
     assert content_fingerprint(_source(format="digits")) == {}
 
 
+def test_fingerprint_of_a_table_that_names_images_has_the_images(tmp_path: Path, image_folder: Path) -> None:
+    (tmp_path / "a.csv").write_text("picture,label\ncat/0.png,cat\n")
+    source = _source(format="csv", splits={"train": str(tmp_path / "a.csv")}, images=str(image_folder))
+    before = content_fingerprint(source)
+    (image_folder / "cat" / "0.png").write_bytes(b"other")
+    after = content_fingerprint(source)
+    assert (before["files"], after["files"]) == (7, 7)
+    assert before["sha256"] != after["sha256"]
+    lost = _source(format="csv", splits={"train": str(tmp_path / "a.csv")}, images=str(tmp_path / "lost"))
+    with pytest.raises(MissingDataError, match=r"`images`: the folder '.*lost' does not exist; correct the path"):
+        content_fingerprint(lost)
+
+
 @pytest.mark.parametrize("kind", ["<f4", ">f8", "<f2", "<i4", "|u1", "|b1"])
 def test_feature_files_of_any_number_kind_are_float32(tmp_path: Path, kind: str) -> None:
     features = (FEATURES % 2).astype(kind)

@@ -6,7 +6,7 @@ import pytest
 
 from aflite_assets.scan.columns import columns_of, cue_lines, listed_cues, with_columns
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanFacts
-from aflite_assets.scan.sentences import column_questions, column_sentence, headline, remarks
+from aflite_assets.scan.sentences import column_question, column_questions, column_sentence, headline, remarks
 
 LATE, GIVEN = "days at least 34", "days is missing"
 
@@ -110,6 +110,9 @@ def test_each_column_gets_one_question_whatever_its_precision() -> None:
         5: "",
         6: "",
     }
+    # The report names one cue, which need not be the first of its column.
+    assert column_question(cues[1]) == "Was “days” known before the label was? If not, drop the column."
+    assert [column_question(one) for one in (cues[4], cues[5], declared)] == ["", "", ""]
 
 
 def test_many_columns_are_asked_for_in_four_lines() -> None:

@@ -324,6 +324,18 @@ class LeaningInputs:
         return all(each and min(map(len, each)) >= 2 for each in sets)
 
 
+@dataclass(frozen=True, eq=False)
+class AttributeValues:
+    """The values of an attribute on the rows of each test set that has the attribute: text, dtype object.
+
+    Numbers with many values are binned. `few`: whether the train rows have only few different values.
+    """
+
+    name: str
+    few: bool
+    values: Mapping[str, np.ndarray]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SecondPhases:
     """Evaluators with a second training phase on rows that a study draws, and their training runs.
@@ -384,8 +396,8 @@ class BenchmarkData(DatasetRecord):
     `source`: the positions of rows in the user's files. `checks`: results of the checks of data, filter and models.
     `warmup_curves` is empty if the settings fix the number of warm-up rows. `studies`: what studies read of their
     results, by stage. `primary`: evaluator and test set of the comparison that the report states first; None to state
-    the most significant comparison first. `leanings`: properties that models may rely on. `scan`: cues that predict the
-    label by themselves, or None if the rows were not scanned.
+    the most significant comparison first. `leanings`: properties that models may rely on. `attributes`: their values
+    on test rows. `scan`: cues that predict the label by themselves, or None if the rows were not scanned.
 
     `score_bins`: numbers of rows by predictability, per filtering and iteration. `similarities` of rows, `cues` of
     removed rows and `row_facts` (`rows.table.ROW_FACTS`) are given per representation. `filter_runs`: per seed, the
@@ -411,6 +423,7 @@ class BenchmarkData(DatasetRecord):
     row_information: pa.Table | None = None
     source: SourceRows = NO_SOURCE
     leanings: tuple[LeaningInputs, ...] = ()
+    attributes: tuple[AttributeValues, ...] = ()
     scan: ScanFacts | None = None
     studies: Mapping[str, object] = field(default_factory=dict)
 

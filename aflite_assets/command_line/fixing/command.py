@@ -69,7 +69,7 @@ def _fixed(options: argparse.Namespace) -> int:
     from aflite_assets.command_line.fixing.origins import origin_of
     from aflite_assets.command_line.fixing.scan_files import read_scan_file, require_same_cues
     from aflite_assets.command_line.scanning.inputs import is_dataset, read_input, roles_of
-    from aflite_assets.command_line.specs_by_name import file_of
+    from aflite_assets.command_line.specs_by_name import file_of, same_name_note
     from aflite_assets.fixing.comparison import is_mended
     from aflite_assets.fixing.copying import require_free, require_outside
 
@@ -77,6 +77,7 @@ def _fixed(options: argparse.Namespace) -> int:
     scanned = None if options.scan is None else read_scan_file(options.scan, options)
     options = options if scanned is None else with_options(options, scanned.options)
     if is_dataset(options.file):
+        write_lines(sys.stderr, [escaped(line) for line in filter(None, [same_name_note(options.file)])])
         options = argparse.Namespace(**{**vars(options), "file": str(file_of(options.file))})
     read = read_input(options)
     origin = origin_of(read, Path(options.file), roles_of(options))  # refuses sources before they are scanned
@@ -140,6 +141,7 @@ def _written(
         written,
         notes,
         asked=frozenset(cue.number for cue in chosen),
+        by=options.by,
         is_weighted=changes.weights is not None,
     )
 
@@ -227,12 +229,18 @@ def _scan_copy(options: argparse.Namespace, copy: Path) -> "ScanResult":
 
 
 def _notes(read: "ScanInput", changes: "Changes", cues: "list[Cue]", *, has_spec: bool) -> list[str]:
+    from aflite_assets.scan.sentences import column_question
+
     notes = [] if changes.weights is None else _weight_notes(is_bare=read.bare is not None)
     if changes.dropped and (read.rows.texts or read.rows.images is not None):
         notes.append(
             "A dropped column is no longer found because it is no longer there; what goes with it in texts or images "
             "stays."
         )
+    asked = (column_question(cue) for cue in cues if changes.dropped and not cue.is_artefact)
+    notes += [
+        f"{asks} If it was known, and is part of the task, keep the original." for asks in list(filter(None, asked))[:1]
+    ]
     if read.dataset is not None and read.dataset.spec.challenge_sets:
         names = ", ".join(read.dataset.spec.challenge_sets)
         notes.append(f"Challenge sets are left as they are: {names}.")

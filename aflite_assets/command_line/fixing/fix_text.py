@@ -8,6 +8,7 @@ from aflite_assets.command_line.terminal import escaped, indented, table, trunca
 from aflite_assets.fixing.comparison import ComparedCue, is_mended, left_artefacts
 from aflite_assets.scan.columns import columns_of, listed_cues
 from aflite_assets.scan.cues import Cue, ScanResult
+from aflite_assets.scan.remedies import EFFECTS, Way, remedies_of
 from aflite_assets.scan.sentences import percent, surface_sentence
 from aflite_assets.wording import counted
 
@@ -17,7 +18,6 @@ MOST_SHOWN = 12
 _MOST_NEW = 3
 """New cues that the sentence about them names; the table has more."""
 _NAME, _LABEL = 50, 16
-_NEXT = "Next: scan the copy and mend what it names, or begin again from the original with --by rebalance."
 _NEXT_OF_QUESTIONS = "Next: scan the copy and mend what it names, or rewrite the answers yourself."
 
 
@@ -27,8 +27,8 @@ class Fixed:
     files.
 
     `notes`: sentences on the limits of the cleaned copy. `asked`: numbers of the cues that the user chose to remove.
-    `is_weighted`: whether the copy has weights. For a copy with weights, `after` contains the cues of `before`,
-    measured with the weights.
+    `by`: the remedy that the user chose, or None for the default. `is_weighted`: whether the copy has weights. For a
+    copy with weights, `after` contains the cues of `before`, measured with the weights.
     """
 
     before: ScanResult
@@ -38,6 +38,7 @@ class Fixed:
     written: str
     notes: Sequence[str]
     asked: Set[int]
+    by: Way | None = None
     is_weighted: bool = False
 
 
@@ -72,9 +73,33 @@ def headline(fixed: Fixed) -> list[str]:
         if one.before is not None and one.before.number in fixed.asked:
             said = _chosen_sentence(one, fixed.is_weighted)
             sentences.append(" ".join(filter(None, [said, _column_sentence(one.before, fixed)])))
-    if any(one.change != "gone" for one in chosen):
-        sentences.append(_NEXT if fixed.before.blind is None else _NEXT_OF_QUESTIONS)
+    left = next((one for one in chosen if one.change != "gone"), None)
+    if left is not None:
+        sentences.append(_next_step(left, fixed) if fixed.before.blind is None else _NEXT_OF_QUESTIONS)
     return [*sentences, left_sentence(fixed), *_new_sentence(fixed)]
+
+
+def _next_step(left: ComparedCue, fixed: Fixed) -> str:
+    """Return sentences on the remedy that did not remove a cue, and on the next step, which is another one."""
+    assert left.before is not None
+    remedies = remedies_of(left.before)
+    if fixed.is_weighted:
+        return f"Tried: weights. Next: begin again from the original with --by {remedies[0]}."
+    tried = remedies[0] if fixed.by is None or fixed.by == "weights" else fixed.by
+    untried = [one for one in remedies if one != tried]
+    start = f"Tried: --by {tried}, which {EFFECTS[tried]}."
+    if tried != "rebalance":
+        more = f", or begin again from the original with --by {untried[0]}" if untried else ""
+        return f"{start} Next: scan the copy and mend what it names{more}."
+    if untried:
+        return f"{start} Next: begin again from the original with --by {untried[0]}, which {EFFECTS[untried[0]]}."
+    if left.after is None or left.after.name == left.before.name:
+        return f"{start} Next: collect rows of other classes that have the cue; the same choice would leave it again."
+    return (
+        f"{start} The cue was balanced at one limit, and “{left.after.name}” remains. Next: rebalance the copy by what "
+        f"remains (aflite fix COPY --cue {left.after.number + 1} --to ANOTHER_FOLDER). If too few rows are left for "
+        "that, collect rows of every class over the whole range."
+    )
 
 
 def left_sentence(fixed: Fixed) -> str:

@@ -62,14 +62,14 @@ class DatasetInput:
 def is_dataset(file: str) -> bool:
     """Return True if FILE is a dataset's YAML file or the name of a registered dataset.
 
-    A listed dataset comes before a folder or file of the same name.
+    A dataset comes before a folder or file of the same name.
     """
-    from aflite_assets.command_line.specs_by_name import is_listed_name
+    from aflite_assets.command_line.specs_by_name import is_dataset_name
 
     path = Path(file)
     if path.suffix in (".yaml", ".yml"):
         return True
-    return not path.suffix and (not path.exists() or is_listed_name(file))
+    return not path.suffix and (not path.exists() or is_dataset_name(file))
 
 
 def read_input(options: argparse.Namespace) -> ScanInput:
@@ -107,7 +107,7 @@ def roles_of(options: argparse.Namespace) -> Roles:
 
 def _read_dataset(options: argparse.Namespace) -> ScanInput:
     from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data
-    from aflite_assets.command_line.specs_by_name import spec_of
+    from aflite_assets.command_line.specs_by_name import same_name_note, spec_of
     from aflite_assets.specs.columns import subset_name, text_names
 
     spec = spec_of(options.file)
@@ -127,8 +127,7 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
     row_ids = np.concatenate(ids) if ids else examples.row_ids
     row_ids = np.append(row_ids, np.full(len(rows) - len(row_ids), -1))
     understood = [_sets_read(spec.name, data, challenges)]
-    if not Path(options.file).suffix and Path(options.file).exists():
-        understood.append(f"{options.file!r} is also a path in this folder: write ./{options.file} to scan that path.")
+    understood += filter(None, [same_name_note(options.file)])
     if not data.complete:
         understood.append("The source is large, so that only its first rows were read.")
     understood += [f"Challenge set {name} is missing: {why}." for name, why in challenges.missing.items()]

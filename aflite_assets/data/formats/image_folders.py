@@ -1,15 +1,18 @@
-"""Reading of image folders as tables, either with one subfolder per class or with a label file.
+"""Reading of image folders as tables, either with one subfolder per class or with a label file, and of single images
+that a table names.
 
 Images are not decoded.
 """
 
 import re
 from collections import Counter
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePath
 
 import pyarrow as pa
 
 from aflite_assets.data.formats.encoding_fit import codec_of, misfit
+from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.images import IMAGE_SUFFIXES, IMAGE_TYPE
 from aflite_assets.errors import DataError
 from aflite_assets.results.files import file_sha256
@@ -77,6 +80,29 @@ def image_paths(folder: Path) -> list[Path]:
     return paths
 
 
+def named_images(split: str, column: str, names: Sequence[str | None], folder: Path) -> pa.ChunkedArray:
+    """Return the images with the given names, relative to a folder, as a column of `IMAGE_TYPE` (path and sha256).
+
+    Only images in the folder can be named, because a table from elsewhere could name any file on this computer.
+
+    Raises:
+        BadRowError: a name is missing, or there is no such image in the folder.
+    """
+    known = {path.as_posix() for path in image_paths(folder)}
+    inside = ["" if name is None else PurePath(name).as_posix() for name in names]
+    row = next((row for row, name in enumerate(inside) if name not in known), None)
+    if row is not None:
+        near = did_you_mean(inside[row], list(known)[:1000]) or "; correct the name, or the folder in `images`"
+        raise BadRowError(
+            f"split {split!r}: row {row + 1} of column {column!r} names {names[row]!r}, but the folder {str(folder)!r} "
+            f"has no such image{near}",
+            place=f"split {split!r}",
+            row=row,
+        )
+    images = [{"bytes": None, "path": str(folder / name), "sha256": file_sha256(folder / name)} for name in inside]
+    return pa.chunked_array([pa.array(images, IMAGE_TYPE)])
+
+
 def _labels_from_folders(split: str, folder: Path, paths: list[Path]) -> list[str]:
     stray = next((path for path in paths if len(path.parts) == 1), None)
     if stray is not None:
@@ -112,7 +138,8 @@ def _labels_from_file(split: str, place: LabelledFolder, paths: list[Path]) -> l
     if missing:
         raise DataError(
             f"split {split!r}: the label file {str(file)!r} has no line for {len(missing)} of {len(paths)} images "
-            f"(first: {missing[0]!r}); add a line with the name and label of each image"
+            f"(first: {missing[0]!r}); add a line with the name and label of each image, or, if the folder has images "
+            "of other files too, use `format: csv` with `images: FOLDER`"
         )
     return [labels[row] for row in range(len(paths))]
 

@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from aflite_assets.data.formats.encoding_fit import codec_of, open_text
 from aflite_assets.errors import DataError
-from aflite_assets.specs.sources import TableFormat
+from aflite_assets.specs.sources import TableFormat, TableSource
 
-_FILES = b"aflite.files"
+_FILES, _IMAGES = b"aflite.files", b"aflite.images"
 _LONGEST_CELL = 2**30
 """Largest number of characters of a cell; the readers' own limits are smaller."""
 
@@ -49,16 +49,25 @@ def line_of_row(form: TableFormat, path: Path, row: int) -> int | None:
     return _line({"path": str(path), **_written(form)}, row)
 
 
-def with_files(table: pa.Table, form: TableFormat, rows: Sequence[tuple[str, int]]) -> pa.Table:
-    """Return the table with a note in its metadata: the path and number of rows of each file that it was read from."""
-    files = [{"path": path, "rows": count, **_written(form)} for path, count in rows]
-    return table.replace_schema_metadata({_FILES: json.dumps(files)})
+def with_files(table: pa.Table, source: TableSource, rows: Sequence[tuple[str, int]]) -> pa.Table:
+    """Return the table with a note in its metadata: the path and number of rows of each file that it was read from, and
+    the folder of the images that it names.
+    """
+    files = [{"path": path, "rows": count, **_written(source)} for path, count in rows]
+    folder = {} if source.images is None else {_IMAGES: source.images}
+    return table.replace_schema_metadata({_FILES: json.dumps(files), **folder})
 
 
 def files_of(table: pa.Table) -> list[dict[str, Any]]:
     """Return the note that `with_files` added; it is empty for a table that was not read from files."""
     noted = (table.schema.metadata or {}).get(_FILES)
     return [] if noted is None else json.loads(noted)
+
+
+def folder_of_images(table: pa.Table) -> str | None:
+    """Return the folder of images from the note that `with_files` added, or None if there is none."""
+    noted = (table.schema.metadata or {}).get(_IMAGES)
+    return None if noted is None else noted.decode()
 
 
 def _written(form: TableFormat) -> dict[str, Any]:

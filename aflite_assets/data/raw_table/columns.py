@@ -6,12 +6,14 @@ The modules `feature_columns`, `labels` and `annotators` convert the other colum
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.data.formats.row_places import BadRowError, files_of
+from aflite_assets.data.formats.image_folders import named_images
+from aflite_assets.data.formats.row_places import BadRowError, files_of, folder_of_images
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.raw_table.feature_columns import feature_matrix
 from aflite_assets.data.raw_table.value_limits import LARGEST_IMAGE, check_sizes, check_texts, narrow
@@ -110,7 +112,7 @@ def input_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str
     if columns.features is not None:
         return {"features": list_column(feature_matrix(split, table, columns.features))}
     if columns.image is not None:
-        return {"image": _image_column(split, columns.image, table[columns.image])}
+        return {"image": _image_column(split, columns.image, table[columns.image], folder_of_images(table))}
     names = {"text": columns.text, "text_pair": columns.text_pair}
     return {field: _text_column(split, name, table[name], field) for field, name in names.items() if name is not None}
 
@@ -191,8 +193,16 @@ def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> 
     return pa.chunked_array([pa.array([str(value) for value in column.to_pylist()], pa.string())])
 
 
-def _image_column(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _image_column(split: str, name: str, column: pa.ChunkedArray, folder: str | None) -> pa.ChunkedArray:
     column = plain(column)
+    if is_text(column.type):
+        if folder is None:
+            raise DataError(
+                f"split {split!r}: column {name!r} holds texts (first: {shown(str(column[0].as_py()))}), but every row "
+                "needs an encoded image; if the texts are names of image files, set `images` in `source` to their "
+                "folder"
+            )
+        return named_images(split, name, column.to_pylist(), Path(folder))
     encoded = column
     if pa.types.is_struct(column.type) and column.type.get_field_index("bytes") >= 0:
         encoded = plain(pc.struct_field(column, "bytes"))

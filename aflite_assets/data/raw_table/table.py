@@ -49,6 +49,7 @@ from aflite_assets.specs.sources import (
     MultipleChoiceSource,
     PreferenceSource,
     SourceSpec,
+    TableSource,
     TemplateNliSource,
 )
 
@@ -98,6 +99,8 @@ def implied_columns(
             implied = {"features": "features", "group": "group" if grouped else None}
         case ImageFolderSource():
             implied = {"image": "image", "id": "path"}
+        case TableSource(images=str()):
+            implied = {"id": columns.image}
         case CirclesSource():
             implied = {"features": "features", "attributes": source.attributes}
         case DigitsSource():

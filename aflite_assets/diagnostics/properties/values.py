@@ -64,13 +64,14 @@ def properties_of(
     are the task's own input. For each text column, only the word that is most associated with a class is a property.
     """
     declared = frozenset(irrelevant)
-    found = [*_attributes(train, declared), *_columns(train, declared, feature_names)]
+    found = [*attribute_properties(train, declared), *_columns(train, declared, feature_names)]
     if train.modality == "text":
         found += [*_lengths(train), *_words(train)]
     return tuple(found)
 
 
-def _attributes(train: Examples, declared: frozenset[str]) -> Iterator[Property]:
+def attribute_properties(train: Examples, declared: frozenset[str] = frozenset()) -> Iterator[Property]:
+    """Yield the attributes as properties; `declared`: names of attributes that are no part of the task."""
     for column in train.table.column_names:
         if not column.startswith("attribute."):
             continue

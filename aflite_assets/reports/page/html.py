@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from aflite_assets import text
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.comparisons.leanings import LEANINGS
 from aflite_assets.analysis.facts import FilteringFacts
 from aflite_assets.analysis.filtering import ITERATIONS
 from aflite_assets.analysis.inputs.learning_curve import WARMUP_CURVE
@@ -37,6 +38,7 @@ from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.page.study import study_sections
 from aflite_assets.reports.sentences import summary, verdict, wording
 from aflite_assets.reports.sentences.first_screen import first_screen
+from aflite_assets.reports.sentences.leaning import cue_leaning
 from aflite_assets.reports.sentences.versions import comparison_line, row_lines
 from aflite_assets.reports.tables import all_tables, cue_tables, listings
 from aflite_assets.reports.tables.published import Kind, paper_table, published_tables
@@ -139,7 +141,8 @@ def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tupl
         shown = example_rows.shown_rows(
             inputs.examples, rows, own, inputs.source, shown_text=_highlighting(one, analysis)
         )
-        found.append((one, cue_sentence(one, said[one.number]), shown))
+        leaning = cue_leaning(one, analysis.of(LEANINGS), of_answers=bool(analysis.facts.split_questions))
+        found.append((one, f"{cue_sentence(one, said[one.number])} {leaning}", shown))
     return found
 
 

@@ -114,15 +114,19 @@ def classes_text(cue: RemovedCue, label_names: Sequence[str]) -> str:
 
 def numbered_cue(cue: RemovedCue, label_names: Sequence[str]) -> str:
     """Return a cue with its numbers in brackets, such as "the word “not” of text_pair (284 rows, 100.0 % spam, 3.2 %
-    kept)".
+    kept)" or "rows whose label the column size alone predicts (284 rows, 3.2 % kept)".
     """
     shares = zip(cue.class_shares, label_names, strict=False)
     share, name = max(shares, key=lambda pair: pair[0], default=(0.0, ""))
-    most = share >= 0.5 and cue.kind != "partial input"  # accuracy from one text alone refers to no class
+    is_prediction = cue.kind in ("partial input", "column")  # accuracy from one input alone refers to no class
+    most = share >= 0.5 and not is_prediction
     of_class = f", {percent(share)} % {_brief(name)}" if most else ""
     numbers = f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept"
     for number, (name, part) in enumerate(cue.elsewhere[:_MOST_SETS]):
         numbers += f"{', ' if number else '; '}in {f'{percent(part)} %' if part else 'no row'} of “{_brief(name)}”"
+    if is_prediction:
+        own = f"the column {cue.name}" if cue.kind == "column" and not cue.name.startswith("column ") else cue.name
+        return f"rows whose label {own} alone predicts ({numbers})"
     return f"{cue_name(cue).removesuffix(')')}; {numbers})" if cue.kind == "length" else f"{cue_name(cue)} ({numbers})"
 
 

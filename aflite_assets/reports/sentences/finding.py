@@ -9,8 +9,8 @@ from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdic
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.reports.sentences.finding_cues import changed_in
-from aflite_assets.reports.sentences.leaning import constructed_loss_text, cue_leaning, is_test_of, mending
+from aflite_assets.reports.sentences.finding_cues import changed_in, column_advice
+from aflite_assets.reports.sentences.leaning import constructed_loss_text, is_test_of, mending
 from aflite_assets.reports.sentences.verdict import VerdictWords
 from aflite_assets.reports.tables.cells import bounds, property_name
 from aflite_assets.scan.cues import Cue, State
@@ -70,7 +70,7 @@ class FindingWords:
     """Builder of the sentences of one finding, which are not escaped. `cues`: the result of `cues_of`."""
 
     def __init__(self, analysis: Analysis, one: FilteringVerdict, cues: tuple[Cue, ...], evaluator: str) -> None:
-        self.analysis, self.facts, self.verdict, self.cues = analysis, analysis.facts, one.verdict, cues
+        self.analysis, self.facts, self.one, self.verdict, self.cues = analysis, analysis.facts, one, one.verdict, cues
         self.words, self.evaluator, self.representation = VerdictWords(analysis, one), evaluator, one.representation
         self.leaning, self.tone = (
             one.verdict.evidence.leaning,
@@ -108,7 +108,10 @@ class FindingWords:
         if not self.cues:
             return ""
         said = [self._by_itself(self.cues[0]), self._at_the_fall(self.cues[0])]
-        return " ".join(["", *filter(None, said), "You decide whether it belongs to the task."])
+        # Otherwise `sure` says next whether models lean on the cue.
+        is_last = self.tone == "unknown" or self.verdict.code == "helps_no_shortcut_named"
+        leaning = [self.words.leaning_on(self.cues[0])] if is_last else []
+        return " ".join(["", *filter(None, said), *leaning, "You decide whether it belongs to the task."])
 
     def _at_the_fall(self, cue: Cue) -> str:
         """Return a sentence on a challenge set on which models fall, and on the cue there, or "" without such a set."""
@@ -143,8 +146,7 @@ class FindingWords:
             # With questions, the finding begins with other shares than the cue's.
             whose = "The cue's " if tells_without_question(self.analysis) else ""
             interval = f"{whose}95 % interval {percent(cue.low)} to {percent(cue.high)} %, on held-out rows"
-            of_answers = bool(self.facts.split_questions)
-            return f"{interval}. {cue_leaning(cue, self.verdict.evidence.leanings, of_answers=of_answers)}"
+            return f"{interval}. {self.words.leaning_on(cue)}"
         return reach_sentence(self.analysis.scan) if self.tone == "none" and self.analysis.scan is not None else ""
 
     def carriers(self) -> str:
@@ -287,7 +289,9 @@ class FindingWords:
         """Return the conditions under which the first cue is removed. A column has two: when its values were known, and
         whether it is part of the task.
         """
-        return self.words.column_advice() or "If it is no part of the task, remove it in a copy and run again."
+        return (
+            column_advice(self.analysis, self.one) or "If it is no part of the task, remove it in a copy and run again."
+        )
 
     def _all_artefacts(self) -> str:
         return _capital(self.words.artefact())

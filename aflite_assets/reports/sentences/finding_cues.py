@@ -1,4 +1,4 @@
-"""The scan's cues that a finding is about."""
+"""The scan's cues that a finding is about, and the question on a cue's column."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, fallen_set
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.reports.sentences.leaning import is_about
 from aflite_assets.scan.cues import Cue, Elsewhere
+from aflite_assets.scan.sentences import column_question
 from aflite_assets.text import percent, short
 
 _LONGEST = 40
@@ -27,6 +28,16 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
         return tuple(cue for cue in by_itself if cue.name == evidence.artefacts[0])
     fallen = fallen_sets(analysis.of(CHALLENGE_FALLS))
     return tuple(sorted(by_itself, key=lambda cue: (cue.is_artefact, not changed_in(cue, fallen)))[:1])
+
+
+def column_advice(analysis: Analysis, one: FilteringVerdict) -> str:
+    """Return a question on the column of the finding's first cue, and advice on when to drop the column. Return "" if
+    the finding is about leaning, or if the first cue is not about a column.
+    """
+    cues = () if one.verdict.evidence.leaning is not None else cues_of(analysis, one)
+    question = column_question(cues[0]) if cues else ""
+    known = "A column that was known may be a real signal: drop it only if it is no part of the task."
+    return f"{question} {known}" if question else ""
 
 
 def changed_in(cue: Cue, names: Sequence[str]) -> list[Elsewhere]:

@@ -4,18 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aflite_assets.analysis.analysis import Analysis
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.checks import CheckOutcome
+from aflite_assets.reports.sentences.attributes import harder_sentences
 from aflite_assets.reports.sentences.finding import FindingWords, Tone, tells_without_question, tone_of
 from aflite_assets.reports.sentences.finding_cues import cues_of
 from aflite_assets.reports.sentences.summary import SMALL_TEST_SET
 from aflite_assets.reports.sentences.versions import outcome_line
 from aflite_assets.scan.cues import Cue
 from aflite_assets.scan.remedies import effect_of
-from aflite_assets.scan.sentences import blind_sentence
+from aflite_assets.scan.sentences import blind_sentence, column_question
 from aflite_assets.text import count, listed, one_line, short
 from aflite_assets.wording import counted, truncate
 
@@ -52,7 +54,7 @@ _ABOUT: Mapping[str, str] = {
 _ABOUT_SETS = {"not_at_chance": "On the challenge set"}
 """Beginnings of the sentences on checks of test sets, by the check's name."""
 
-_MOST_CUES, _MOST_FAILED, _LONGEST, _LONGEST_SAID = 12, 2, 40, 190
+_MOST_CUES, _MOST_FAILED, _MOST_HARDER, _LONGEST, _LONGEST_SAID = 12, 2, 2, 40, 190
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ def first_screen(analysis: Analysis, *, from_files: bool, versions: Sequence[Ver
     earlier results; for a cleaned copy, the comparison with the original comes last.
     """
     about = _about(analysis)
-    change = next(filter(None, (outcome_line(one, analysis.scan) for one in reversed(versions))), "")
+    falls = analysis.of(CHALLENGE_FALLS)
+    change = next(filter(None, (outcome_line(one, analysis.scan, falls) for one in reversed(versions))), "")
     if not analysis.verdicts:
         found = "No filtering was run, so there is no finding."
         limits = tuple(_limits(analysis, "", (), touched=True))
@@ -166,7 +169,7 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
     name, verdict, leaning = analysis.facts.name, one.verdict, one.verdict.evidence.leaning
     if tone == "judge" and tells_without_question(analysis):
         return f"aflite scan {name}.yaml"
-    fix = _fix_command(analysis, mendable[:_MOST_CUES])
+    fix = _fix_command(analysis, mendable[:_MOST_CUES], is_judged=tone == "judge")
     load = 'load_dataset("<dataset folder>", "filtered")'
     if verdict.shortcut:
         return fix or (load if verdict.evidence.effect == "helps" else "")
@@ -178,14 +181,18 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
     return {"helps_no_shortcut_named": load, "cannot_tell": f"aflite refresh {name}"}.get(verdict.code, "")
 
 
-def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...]) -> str:
-    """Return the command that writes a cleaned copy, with a comment on its effect, or "" without a cue to remove."""
+def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...], *, is_judged: bool) -> str:
+    """Return the command that writes a cleaned copy, with a comment on its effect, or "" without a cue to remove.
+
+    `is_judged`: whether a person decides whether the cue belongs to the task.
+    """
     if not mendable or analysis.scan is None:
         return ""
     numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable)
     effect = effect_of(analysis.scan, mendable)
     command = f"aflite fix {analysis.facts.name}.yaml {numbers} --to NEW_FOLDER"
-    return f"{command}   # {effect}, in a copy" if effect else command
+    first = "only if it is no real signal: " if is_judged and column_question(mendable[0]) else ""
+    return f"{command}   # {first}{effect}, in a copy" if effect else command
 
 
 def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
@@ -220,6 +227,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
     """
     facts = analysis.facts
     yield from (Limit(one_line(note)) for note in facts.notes)
+    yield from (Limit(said, "attributes") for said in harder_sentences(analysis)[:_MOST_HARDER])
     failed = [check for check in analysis.checks if check.outcome == "failed" and check.name not in _FINDINGS]
     failed.sort(key=lambda check: check.about == "filter" and not touched)
     shown = failed[:_MOST_FAILED]

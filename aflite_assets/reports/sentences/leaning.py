@@ -86,10 +86,10 @@ def _scan_name(one: PropertyLeaning) -> str:
     return f"{apart[1]} of {apart[2]} less those of {apart[3]}" if apart else one.name.removeprefix("number of ")
 
 
-def cue_leaning(cue: Cue, leanings: Iterable[PropertyLeaning], *, of_answers: bool = False) -> str:
+def cue_leaning(cue: Cue, leanings: Iterable[PropertyLeaning], *, of_answers: bool = False, advise: bool = True) -> str:
     """Return sentences on whether models rely on a cue of the scan.
 
-    `of_answers`: whether the rows are answers to questions.
+    `of_answers`: whether the rows are answers to questions. `advise`: whether to say how a cue can be tested.
     """
     about = [one for one in leanings if is_about(cue, one)]
     if leaning := [one for one in about if one.leans]:
@@ -100,13 +100,13 @@ def cue_leaning(cue: Cue, leanings: Iterable[PropertyLeaning], *, of_answers: bo
         return f"{NOT_SHOWN[:-1]}; only {listed([f'“{name}”' for name in tested])} was tested."
     if (why := next(filter(None, map(untold_text, about)), "")) or about:
         return f"It cannot be told whether models lean on it{f': {why}' if why else ''}."
-    return untested_text(cue, of_answers=of_answers)
+    return untested_text(cue, of_answers=of_answers, advise=advise)
 
 
-def untested_text(cue: Cue, *, of_answers: bool = False) -> str:
+def untested_text(cue: Cue, *, of_answers: bool = False, advise: bool = True) -> str:
     """Return sentences on why it was not tested whether models rely on a cue, and on how to have it tested.
 
-    `of_answers`: whether the rows are answers to questions.
+    `of_answers`: whether the rows are answers to questions. `advise`: whether to say how.
     """
     if of_answers:
         return f"{NOT_TESTED}, because the rows are answers to questions."
@@ -116,14 +116,16 @@ def untested_text(cue: Cue, *, of_answers: bool = False) -> str:
         return f"{NOT_TESTED}, because at most three properties are tested."
     if "image" in cue.kinds:
         return f"{NOT_TESTED}, because the look of an image is usually its content."
-    if not (columns := columns_of(cue)):
-        how = "To have it tested, add an attribute that states which rows have the cue, and declare it irrelevant."
-        return f"{NOT_TESTED}, because {_FEW_TESTED}. {how}"
     why = "a feature column is tested only if it is declared" if cue.kinds == {"column"} else _FEW_TESTED
+    return f"{NOT_TESTED}, because {why}.{f' {_how_to_test(cue)}' if advise else ''}"
+
+
+def _how_to_test(cue: Cue) -> str:
+    if not (columns := columns_of(cue)):
+        return "To have it tested, add an attribute that states which rows have the cue, and declare it irrelevant."
     named = ", ".join(short(name, _LONGEST) for name in columns)
-    how = f"add `irrelevant: [{named}]` to the dataset's file and run again"
     start = "To have it tested" if cue.is_artefact else "If it is no part of the task"
-    return f"{NOT_TESTED}, because {why}. {start}, {how}."
+    return f"{start}, add `irrelevant: [{named}]` to the dataset's file and run again."
 
 
 def leanings_line(tested: Sequence[PropertyLeaning]) -> str:

@@ -12,6 +12,7 @@ from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, one_answer_names, same_kind
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences import comparisons, filtering
+from aflite_assets.reports.sentences.attributes import attributes_line
 from aflite_assets.reports.sentences.leaning import leanings_line
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.sentences.wording import GLOSSARY
@@ -82,6 +83,7 @@ def section_lines(analysis: Analysis) -> dict[str, str]:
         "accuracy": f"{evaluators or 'No evaluator'}{f' on {sets}' if sets else ''}, for every train set.",
         "rankings": comparisons.ranking_line(analysis),
         "leanings": f"{leanings_line(asked)}; {counted(sum(one.named for one in falls), 'fall')} named.",
+        "attributes": attributes_line(analysis),
         "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
     }
 

@@ -16,7 +16,7 @@ from aflite_assets.analysis.rules.verdicts import WIDEST_SAID
 from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.sentences.falls import LONGEST, MOST_NAMED, alike_text, falls_text
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, numbered_cue
-from aflite_assets.reports.sentences.finding_cues import cue_text, cues_of
+from aflite_assets.reports.sentences.finding_cues import column_advice, cue_text
 from aflite_assets.reports.sentences.leaning import (
     cue_leaning,
     is_about,
@@ -27,7 +27,7 @@ from aflite_assets.reports.sentences.leaning import (
 )
 from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
-from aflite_assets.scan.sentences import column_questions
+from aflite_assets.scan.cues import Cue
 from aflite_assets.text import count, listed, percent, short, signed_points
 from aflite_assets.wording import counted
 
@@ -180,8 +180,12 @@ class VerdictWords:
                 "no single artefact does, but a linear model of all of them does. It was not tested whether models "
                 "lean on them."
             )
-        known = cue_leaning(cue, self.verdict.evidence.leanings, of_answers=bool(self.facts.split_questions))
-        return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {known}"
+        return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {self.leaning_on(cue)}"
+
+    def leaning_on(self, cue: Cue, *, advise: bool = True) -> str:
+        """Return sentences on whether models rely on a cue, and with `advise` on how to test a cue."""
+        known, of_answers = self.verdict.evidence.leanings, bool(self.facts.split_questions)
+        return cue_leaning(cue, known, of_answers=of_answers, advise=advise)
 
     def cues(self) -> Detail | None:
         """Return a list of the scan's strongest single cues, except cues that the verdict names already."""
@@ -217,7 +221,8 @@ class VerdictWords:
             return f"{fallen}{self.explained()}"
         named = None if scan is None else next((one for one in scan.candidates if one.explained_by is None), None)
         if named is not None:
-            return f"{fallen}Yours to judge: {cue_text(named)} balanced accuracy by itself, where chance is 50 %."
+            by_itself = f"{cue_text(named)} balanced accuracy by itself, where chance is 50 %"
+            return f"{fallen}Yours to judge: {by_itself}. {self.leaning_on(named, advise=False)}"
         return f"{fallen}Yours to judge: {cue_name(cue)}, {class_text(cue)}."
 
     def fallen_sets(self) -> str:
@@ -337,7 +342,8 @@ class VerdictWords:
             first += [cue for cue in named if cue.kind == "word"][:1]
         shown, left = listed([numbered_cue(cue, self.facts.label_names) for cue in first]), len(named) - len(first)
         others = f". {count(left)} more {'cue is' if left == 1 else 'cues are'} in the table" if left else ""
-        return f". Removed more often than random rows of their classes: {shown}{others}"
+        lead = "Removed more often than random rows of their classes"
+        return f". {lead}: {shown}. This alone shows no shortcut{others}"
 
     def cost(self) -> Detail | None:
         """Return a sentence that compares training on filtered rows with training on all rows, on the dataset's own
@@ -407,17 +413,9 @@ class VerdictWords:
     def use(self) -> str:
         """Return advice on which rows to use. If models rely on a shortcut, the advice begins with fixing the data."""
         if self.leaning is None or not self.leaning.shortcut:
-            asks = "" if self.verdict.code == "artefact_tells" else self.column_advice()
+            asks = "" if self.verdict.code == "artefact_tells" else column_advice(self.analysis, self.one)
             return " ".join(filter(None, [self.use_rows(), asks]))
         return f"first {mending(self.leaning, property_name(self.leaning))}. Then {self.use_rows()}"
-
-    def column_advice(self) -> str:
-        """Return a question on the column of the finding's first cue, and advice on when to drop the column. Return ""
-        if the first cue is not about a column.
-        """
-        scan, cues = self.analysis.scan, () if self.leaning is not None else cues_of(self.analysis, self.one)
-        question = column_questions(scan).get(cues[0].number, "") if scan is not None and cues else ""
-        return f"{question} Also drop a column that is no part of the task." if question else ""
 
     def all_rows(self) -> str:
         """Return the phrase "all rows for training". For questions, which may be used only to test models, the phrase

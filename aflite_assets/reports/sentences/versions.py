@@ -1,9 +1,13 @@
 """Sentences on the changes between two analysis results of a dataset."""
 
+from collections.abc import Sequence
+
+from aflite_assets.analysis.comparisons.falls import ChallengeFall
 from aflite_assets.analysis.comparisons.versions import VersionComparison
+from aflite_assets.reports.tables.cells import bounds
 from aflite_assets.scan.columns import listed_cues
 from aflite_assets.scan.cues import ScanFacts
-from aflite_assets.text import count, listed, one_line, percent, short
+from aflite_assets.text import count, listed, one_line, percent, short, signed_points
 from aflite_assets.wording import counted
 
 _LONGEST = 160
@@ -27,11 +31,12 @@ def comparison_line(compared: VersionComparison) -> str:
     return f"Since {short(one_line(compared.old))}, {listed(changes)}."
 
 
-def outcome_line(compared: VersionComparison, scan: ScanFacts | None) -> str:
+def outcome_line(compared: VersionComparison, scan: ScanFacts | None, falls: Sequence[ChallengeFall] = ()) -> str:
     """Return sentences on the strongest cue that no longer predicts the label, or predicts it less, and on the
     strongest cue now. Return "" if no cue is gone or weaker.
 
-    `scan`: the scan of the newer result.
+    `scan`, `falls`: the scan of the newer result, and its falls on challenge sets. The first sentence names the largest
+    fall, because a cue that is gone is no success if models fall as before.
     """
     moved = [one for one in compared.cues if one.state in ("gone", "weaker")]
     first = max(moved, key=lambda one: one.old or 0.0, default=None)
@@ -45,7 +50,19 @@ def outcome_line(compared: VersionComparison, scan: ScanFacts | None) -> str:
         change = f"the cue {name} predicts the label less: {percent(first.old or 0)} → {percent(first.new)} % "
         change += "balanced accuracy"
     more = f" {counted(len(moved) - 1, 'more cue')} {'is' if len(moved) == 2 else 'are'} gone or weaker."
-    return f"Since {short(one_line(compared.old))}, {change}.{more if len(moved) > 1 else ''} {_strongest_now(scan)}"
+    more = more if len(moved) > 1 else ""
+    return f"Since {short(one_line(compared.old))}, {change}{_but_falls(falls)}.{more} {_strongest_now(scan)}"
+
+
+def _but_falls(falls: Sequence[ChallengeFall]) -> str:
+    """Return a clause on the largest fall that is named, or ""."""
+    first = max((one for one in falls if one.named), key=lambda one: one.fall, default=None)
+    if first is None:
+        return ""
+    return (
+        f", but models still fall on a challenge set: “{short(first.evaluator)}” by {signed_points(first.fall)} points "
+        f"{bounds(first.low, first.high)} on “{short(first.test_set)}”"
+    )
 
 
 def _least_found(scan: ScanFacts, label: str) -> str:

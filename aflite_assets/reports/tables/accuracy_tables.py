@@ -1,15 +1,19 @@
-"""The tables of accuracies before and after filtering: per test set, side by side, for the top 5 predictions, and per
-class.
+"""The tables of accuracies before and after filtering: per test set, side by side, for the top 5 predictions, by class,
+and by the value of an attribute.
 """
 
+from collections.abc import Callable
+
+from aflite_assets.analysis.comparisons.attributes import ATTRIBUTE_ACCURACIES, MOST_VALUES, AttributeAccuracy
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rows.measured import ANNOTATORS, AnnotatorAgreement
+from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.subsets import MAX_CLASSES_APART, MAX_LABELS_APART
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having
-from aflite_assets.text import percent, short, signed_points
+from aflite_assets.text import count, percent, short, signed_points
 from aflite_assets.wording import counted
 
 _DROP_COLUMN = Column(Heading("drop", ("points",)), Heading("{test_set}"))
@@ -216,4 +220,43 @@ BY_CLASS = TableSpec(
     row_key=lambda one: one.label,
     caption=f"Accuracies on all test rows of each gold label. Shown for splits of up to {MAX_CLASSES_APART} classes, "
     f"and challenge sets of up to {MAX_LABELS_APART}.",
+)
+
+
+def _of_value(facts: DatasetFacts, one: AttributeAccuracy) -> TableCell:
+    if one.accuracy is None or one.interval_low is None or one.interval_high is None:
+        return TableCell(one.status, kind="missing")
+    ends = f"[{percent(one.interval_low)}, {percent(one.interval_high)}]"
+    return TableCell(percent(one.accuracy), (ends, f"n = {count(one.test_rows)}"), one.accuracy, strong=True)
+
+
+def _beside_others(facts: DatasetFacts, one: AttributeAccuracy) -> TableCell:
+    if one.difference is None:
+        return TableCell("too few to compare", kind="missing")
+    return cells.number(one.difference, signed_points, cells.bounds(one.low, one.high), shaded=one.harder)
+
+
+def _set_place(facts: DatasetFacts, one: AttributeAccuracy) -> int:
+    return list(facts.test_set).index(one.test_set)
+
+
+def _of_set(heading: str, unit: str) -> Callable[[DatasetFacts, AttributeAccuracy], Column]:
+    return lambda facts, one: Column(Heading(heading, (unit,)), Heading(short(one.test_set)), key=one.test_set)
+
+
+BY_ATTRIBUTE = TableSpec(
+    "by_attribute",
+    "Accuracy of models trained on all rows, by {attribute}",
+    {"evaluator": "{evaluator}", "value": lambda facts, one: short(one.value)},
+    (
+        Cells(ATTRIBUTE_ACCURACIES, _of_set("accuracy", "%"), _of_value, order=_set_place),
+        Cells(ATTRIBUTE_ACCURACIES, _of_set("against other rows", "points"), _beside_others, order=_set_place),
+    ),
+    of="{attribute}",
+    row_key=lambda one: one.value,
+    caption="Against other rows: accuracy on rows with the value minus accuracy on the other rows of the same class, "
+    "with its 95 % interval. Shaded if it is significant, at least 5 points and below zero in every class: such "
+    "rows are harder. If they are harder on the dataset's own test rows too, a fall on a challenge set with many "
+    "of them may show harder rows instead of a shortcut. Shown are attributes with few values, and attributes "
+    f"that the scan names; at most {MOST_VALUES} values, each with at least {FEWEST_CARRIERS} own test rows.",
 )

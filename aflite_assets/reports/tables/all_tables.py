@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.reports.tables import challenge_tables, cue_tables, difference_tables
-from aflite_assets.reports.tables.accuracy_tables import ACCURACY, BY_CLASS, IN_DISTRIBUTION, TOP_5
+from aflite_assets.reports.tables.accuracy_tables import ACCURACY, BY_ATTRIBUTE, BY_CLASS, IN_DISTRIBUTION, TOP_5
 from aflite_assets.reports.tables.listings import settings_table
 from aflite_assets.reports.tables.published import paper_table, published_tables
 from aflite_assets.reports.tables.table import Table, by_name, declared
@@ -20,6 +20,7 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
     "cues": cue_tables.cue_tables,
     "leanings": declared(difference_tables.LEANING_TABLE),
     "challenge_falls": declared(difference_tables.CHALLENGE_FALL_TABLE),
+    "by_attribute": declared(BY_ATTRIBUTE),
     "falls": declared(difference_tables.FALL_TABLE),
     "accuracy": declared(ACCURACY),
     "in_distribution": declared(IN_DISTRIBUTION),

@@ -35,7 +35,10 @@ _SMALL, _SHRUNK = 32, 64
 """Sides in pixels: shorter images are small; colours of large images are measured after shrinking."""
 
 _MIDDLE, _MOST_SHIFT = 128, 4
-"""Side of the middle of an image in which colours are compared, and the largest shift that is tried, in pixels."""
+"""Side of the middle of an image in which pixels are compared, and the largest shift that is tried, in pixels."""
+
+_OF_NOISE = 35.0
+"""Ratio of the variances of fourth and first differences of noise."""
 
 _CORNERS = ("top left", "top right", "bottom left", "bottom right")
 _COLOURS = ("red", "green", "blue")
@@ -189,7 +192,22 @@ def _light(image: "Image.Image") -> dict[tuple[str, str], float]:
         "sharpness": float(np.abs(np.diff(grey[::4], axis=1)).mean()) if image.width > 1 else 0.0,
         **{f"mean {colour}": mean for colour, mean in zip(_COLOURS, means, strict=True)},
     }
-    return {("image", name): value for name, value in measured.items()}
+    return {("image", name): value for name, value in measured.items()} | _fine_detail(grey)
+
+
+def _fine_detail(grey: np.ndarray) -> dict[tuple[str, str], float]:
+    """Measure the finest detail against coarser detail, 1 for noise and about 0 for an enlarged or blurred image.
+
+    The measure is the variance of fourth differences of neighbouring pixels divided by the variance of their first
+    differences, so it does not depend on contrast. An image of one colour has no value. `grey`: int16 of shape
+    (height, width).
+    """
+    top, left = (max(0, (size - _MIDDLE) // 2) for size in grey.shape)
+    middle = grey[top : top + _MIDDLE, left : left + _MIDDLE]
+    if min(middle.shape) < 5:
+        return {}
+    coarse, fine = (sum(float(np.diff(middle, n=order, axis=axis).var()) for axis in (0, 1)) for order in (1, 4))
+    return {("image", "fine detail (low if enlarged or blurred)"): fine / coarse / _OF_NOISE} if coarse else {}
 
 
 def _colour_shifts(pixels: np.ndarray) -> dict[tuple[str, str], float]:

@@ -22,7 +22,7 @@ UNITS: Mapping[tuple[str, str], float] = {
 
 _WHOLE = "a whole number of "
 
-_MULTIPLES = (5, 10, 100)
+MULTIPLES = (5, 10, 100)
 """Multiples of the place value of the last decimal."""
 
 _MOST_DIGITS = 4
@@ -46,10 +46,10 @@ def grids(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     more than four decimals, have no grid.
     """
     different = np.unique(values[np.isfinite(values)])
-    step = _step(different) if len(different) >= _FEWEST_VALUES else None
+    step = place_value(different) if len(different) >= _FEWEST_VALUES else None
     if step is None:
         return
-    for multiple in _MULTIPLES:
+    for multiple in MULTIPLES:
         if (on_grid := _on_grid(values, different, multiple * step, step)) is not None:
             yield f"a multiple of {multiple * step:g}", on_grid
     for (counted, written), unit in UNITS.items():
@@ -57,7 +57,7 @@ def grids(values: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
             yield f"{_WHOLE}{counted} ({unit:.5g} {written})", on_grid
 
 
-def _step(different: np.ndarray) -> float | None:
+def place_value(different: np.ndarray) -> float | None:
     """Return the place value of the last decimal: 1, 0.1, ... 0.0001; None for numbers with more decimals."""
     for digits in range(_MOST_DIGITS + 1):
         scaled = different * 10**digits
@@ -71,11 +71,12 @@ def _on_grid(values: np.ndarray, different: np.ndarray, unit: float, step: float
 
     Returns None if too few values lie on the grid, or if all values lie on it.
     """
-    on_grid = _is_multiple(values, unit, step)
-    on_own = int(_is_multiple(different, unit, step).sum())
+    on_grid = is_multiple(values, unit, step)
+    on_own = int(is_multiple(different, unit, step).sum())
     return on_grid if _FEWEST_ON_GRID <= on_own < len(different) else None
 
 
-def _is_multiple(values: np.ndarray, unit: float, step: float) -> np.ndarray:
+def is_multiple(values: np.ndarray, unit: float, step: float) -> np.ndarray:
+    """Return a bool mask of values that are multiples of `unit`, but not 0, rounded to `step`."""
     whole = np.rint(values / unit)
     return np.asarray((np.abs(whole) >= 1) & (np.abs(values - whole * unit) <= 0.5001 * step))

@@ -9,6 +9,7 @@ import numpy as np
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION, is_identifier
 from aflite_assets.scan.properties.number_grids import grids, is_conversion
 from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
+from aflite_assets.scan.properties.totals import total_flags
 from aflite_assets.scan.rows import TableColumn
 
 MOST_VALUES = 60
@@ -35,7 +36,7 @@ def column_properties(
     `declared`: columns declared as not part of the task. `fewest`: minimum number of rows with a value that becomes a
     property. Missing values and identifiers are always artefacts.
     """
-    flags, numbers = [], []
+    flags, numbers, added = [], [], {}
     for name, column in columns.items():
         values = as_numbers(column.values)
         if values is None and not isinstance(column.values, np.ndarray):
@@ -47,6 +48,9 @@ def column_properties(
             known = without_stand_ins(values)
             found = number_of(info_of(kind, name, source=name, declared=name in declared), known)
             numbers += [] if found is None else [found]
+            if kind != "identifier":
+                added[name] = known
+    flags.append(total_flags(added, declared=declared, fewest=fewest, rows=rows))
     flags.append(flags_of(_missing(columns, fewest, rows), rows=rows))
     return flags, numbers + _count_of_missing(columns, rows)
 

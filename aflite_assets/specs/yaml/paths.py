@@ -30,7 +30,11 @@ def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, obj
 
     def source(value: object) -> object:
         is_hub = isinstance(value, Mapping) and value.get("format") == "hub"
-        return value if is_hub else _changed(value, {"splits": lambda splits: _each(splits, path), "table": source})
+        return (
+            value
+            if is_hub
+            else _changed(value, {"splits": lambda splits: _each(splits, path), "images": path, "table": source})
+        )
 
     def annotations(value: object) -> object:
         return _changed(value, {"files": path})

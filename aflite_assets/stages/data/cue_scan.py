@@ -218,4 +218,4 @@ def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
 
 
 _CHECKS = StageChecks(NO_ARTEFACT | QUESTION_NEEDED, check_artefacts)
-CUE_SCAN = Stage("cue_scan", "5", CueScanSettings, CueScanInputs, run, checks=_CHECKS)
+CUE_SCAN = Stage("cue_scan", "6", CueScanSettings, CueScanInputs, run, checks=_CHECKS)

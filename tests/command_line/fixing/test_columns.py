@@ -46,6 +46,10 @@ def test_a_column_of_a_table_is_dropped_with_all_its_values(run: Run, tmp_path: 
     assert lines[0].startswith("Cue 1 is gone: \u201cdesk is 'D")
     assert lines[1] == "No cue is left in the copy."
     assert "  The column 'desk' is left out." in lines
+    assert (
+        "Was “desk” known before the label was? If not, drop the column. If it was known, and is part of the task, "
+        "keep the original." in lines
+    )
     assert any("the YAML file has 'score' under attributes; fill in" in line for line in lines)
     assert [
         {**row, "desk": code["desk"]} for row, code in zip(read_rows(tmp_path / "new" / "loans.csv"), rows, strict=True)

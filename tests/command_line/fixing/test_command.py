@@ -153,8 +153,9 @@ def test_a_cue_that_is_still_there_is_said_so(run: Run, tmp_path: Path) -> None:
     assert (code, content["mended"]) == (1, False)
     assert content["cues"][0]["change"] == "still there"
     assert content["cues"][0]["after"]["name"].startswith("batch")
-    assert content["headline"][1].startswith(
-        "Next: scan the copy and mend what it names, or begin again from the original"
+    assert content["headline"][1] == (
+        "Tried: --by drop, which leaves out the column. Next: scan the copy and mend what it names, or begin again "
+        "from the original with --by rebalance."
     )
     assert "record_id" not in read_rows(tmp_path / "new" / "reviews.csv")[0]
     code, out, _ = run("fix", path, "--cue", 1, "--to", tmp_path / "rebalanced", "--by", "rebalance")

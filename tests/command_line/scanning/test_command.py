@@ -13,9 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from aflite_assets.command_line.main import main
 from benchmarks.detection_kinds import draw_pixels, draw_texts, encode
 
 Scan = Callable[..., tuple[int, str, str]]
+MODELS = {
+    "representations": {"small": {"kind": "timm_image", "architecture": "test_resnet", "image_size": 32, "epochs": 1}},
+    "evaluators": {"linear": {"kind": "linear"}},
+}
 HOSTILE = "<script>alert(1)</script>\x1b[31m"
 
 
@@ -217,6 +222,34 @@ def test_a_table_of_image_names_beside_its_images(scan: Scan, tmp_path: Path) ->
     assert "the column 'file' of 'pictures.csv' names images, but not all of them are in " in err
     assert "put them there, or leave the column out with `--skip file`" in err
     assert "Read: no column.\nNot read: 'file'." in scan(table, "--skip", "file")[1]
+
+
+def test_tables_of_a_dataset_that_share_a_folder_of_images(scan: Scan, tmp_path: Path) -> None:
+    names = sorted(
+        path.relative_to(tmp_path / "pictures") for path in _images(tmp_path / "pictures", 600).rglob("*.jpg")
+    )
+    names = [names[place] for place in np.random.default_rng(1).permutation(len(names))]
+    rows = [{"file": f"pictures/{name.as_posix()}", "label": name.parts[0], "site": "north"} for name in names]
+    for name, own in {"train": rows[:480], "test": rows[480:540], "later": rows[540:]}.items():
+        _write(tmp_path / f"{name}.csv", own)
+    source = {"format": "csv", "images": ".", "splits": {"train": "train.csv", "test": "test.csv"}}
+    columns = {"image": "file", "attributes": ["site"]}
+    later = {"source": {"format": "csv", "images": ".", "splits": {"test": "later.csv"}}, "columns": {"image": "file"}}
+    spec = {"source": source, "columns": columns, "challenge_sets": {"later": later}, **MODELS}
+    path = tmp_path / "animals.yaml"
+    path.write_text(yaml.safe_dump(spec))
+    code, out, _ = scan(path)
+    assert code == 1
+    assert "“JPEG quality = 95” for class “cat”" in out.splitlines()[0]
+    assert "Scanned: train of animals, 480 of 540 rows. Compared: test (60), later (60)." in out
+    fixed = main(["fix", str(path), "--cue", "1", "--by", "rebalance", "--to", str(tmp_path / "mended")])
+    copy = yaml.safe_load((tmp_path / "mended" / "animals_fixed.yaml").read_text())
+    assert fixed in (0, 1)
+    assert (copy["source"]["images"], copy["columns"]) == (str(tmp_path), columns)
+    path.write_text(yaml.safe_dump({**spec, "columns": {"text": "file"}}))
+    code, _, err = scan(path)
+    assert code == 2
+    assert f"`images` of the source is '{tmp_path}', but `columns.image` is not set; name the column" in err
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aflite_assets.data.formats.image_folders import image_table
+from aflite_assets.data.formats.image_folders import image_table, named_images
+from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.images import read_image
 from aflite_assets.errors import DataError
 from aflite_assets.specs.sources import LabelledFolder
@@ -25,6 +26,21 @@ def _flat(folder: Path, lines: str) -> LabelledFolder:
     labels = folder.parent / "labels.txt"
     labels.write_text(lines)
     return LabelledFolder(folder=str(folder), labels=str(labels))
+
+
+def test_named_images_are_files_of_the_folder_in_the_order_of_the_names(image_folder: Path) -> None:
+    images = named_images("train", "picture", ["dog/4.png", "./cat/0.png", "dog/4.png"], image_folder).to_pylist()
+    assert [image["path"] for image in images] == [str(image_folder / one) for one in ("dog/4.png", "cat/0.png")] + [
+        str(image_folder / "dog/4.png")
+    ]
+    assert read_image(images[1]) == (image_folder / "cat" / "0.png").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "cat/9.png", "/etc/passwd", None, ""])
+def test_a_name_outside_of_the_folder_is_refused(image_folder: Path, name: str | None) -> None:
+    (image_folder.parent / "secret.png").write_bytes(b"no image of the folder")
+    with pytest.raises(BadRowError, match=f"split 'dev': row 2 of column 'picture' names {name!r}, but the folder"):
+        named_images("dev", "picture", ["cat/0.png", name], image_folder)
 
 
 def test_image_folder_gives_label_path_and_a_file_checked_by_its_hash(image_folder: Path) -> None:

@@ -179,7 +179,6 @@ def test_encoded_images_take_the_contracts_form(column: Any) -> None:
 @pytest.mark.parametrize(
     ("values", "held"),
     [
-        (["a.png"], "the type 'string' and 0 empty rows"),
         ([{"bytes": None, "path": "a.png"}], "and 1 empty rows"),
         (pa.array([b"\x00", None]), "the type 'binary' and 1 empty rows"),
         (pa.array([None, {"bytes": b"\x00"}]), "and 1 empty rows"),
@@ -191,6 +190,15 @@ def test_images_that_are_no_bytes_are_refused(values: Any, held: str) -> None:
         match=f"{held}, but every row needs an encoded image; store images as bytes or as structs with bytes",
     ):
         _inputs({"picture": values}, image="picture")
+
+
+def test_names_of_images_need_the_folder_of_the_images() -> None:
+    with pytest.raises(
+        DataError,
+        match=r"column 'picture' holds texts \(first: 'a.png'\), but every row needs an encoded image; if the texts "
+        "are names of image files, set `images` in `source` to their folder",
+    ):
+        _inputs({"picture": ["a.png"]}, image="picture")
 
 
 def test_image_without_bytes_or_file_is_refused() -> None:

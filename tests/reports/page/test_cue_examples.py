@@ -41,6 +41,12 @@ def test_the_word_of_a_cue_is_marked_on_the_first_screen_and_below_the_cue(plant
     assert page_of(with_text(planted, "A Couch, no sofa.")).count("A <mark>Couch</mark>, no sofa.") == 4
 
 
+def test_a_cue_says_beside_its_rows_why_leaning_on_it_was_not_tested(planted: BenchmarkData) -> None:
+    page = page_of(planted)
+    below = page[page.index('<h2 id="cues">') :]
+    assert "It was not tested whether models lean on it, because at most three properties are tested" in below
+
+
 def test_hostile_text_beside_a_mark_is_escaped(planted: BenchmarkData) -> None:
     page = page_of(with_text(planted, f"couch {HOSTILE}"))
     assert "<mark>couch</mark> &lt;script&gt;alert(1)&lt;/script&gt;" in page

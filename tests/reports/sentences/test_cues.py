@@ -9,7 +9,7 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.cues import PlantedRemoval, RemovedCue, read_cues
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.reports.sentences.filtering import cue_name, cue_text, cues_caption, planted_sentence
+from aflite_assets.reports.sentences.filtering import cue_name, cue_text, cues_caption, numbered_cue, planted_sentence
 from aflite_assets.reports.sentences.summary import findings
 from tests.planted_reports import rendered_page, report_document
 
@@ -36,6 +36,20 @@ def test_cues_in_words() -> None:
     assert cue_name(replace(word, kind="attribute", name="mark", value="right")) == "mark = right"
     alone = replace(word, kind="partial input", name="text_pair", value="", label_name=None)
     assert cue_text(alone).startswith("text_pair alone is right for 40.0 % of the removed rows")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "said"),
+    [
+        ("column", "Sr", "rows whose label the column Sr alone predicts (50 rows, 20.0 % kept)"),
+        ("column", "column 14", "rows whose label column 14 alone predicts (50 rows, 20.0 % kept)"),
+        ("partial input", "text_pair", "rows whose label text_pair alone predicts (50 rows, 20.0 % kept)"),
+    ],
+)
+def test_rows_that_one_input_predicts_are_not_named_like_a_cue(kind: Any, name: str, said: str) -> None:
+    (word,) = _read({"class_shares": [0.7, 0.3]})
+    cue = replace(word, kind=kind, name=name, value="", label_name=None)
+    assert numbered_cue(cue, ("contradiction", "entailment")) == said
 
 
 def test_the_caption_counts_what_was_tested() -> None:

@@ -100,8 +100,12 @@ def test_a_column_is_asked_for_when_it_was_known(analysis: Analysis) -> None:
     days = replace(cue(0, "days at least 2", "days", kind="column"), reason=None)
     screen = first_screen(judged(without_falls(analysis), "easy", cues=(days,)), from_files=True)
     assert screen.to_do == (
-        "Was “days” known before the label was? If not, drop the column. Also drop a column that is no part of the "
-        "task. Otherwise keep the dataset as it is."
+        "Was “days” known before the label was? If not, drop the column. A column that was known may be a real signal: "
+        "drop it only if it is no part of the task. Otherwise keep the dataset as it is."
+    )
+    assert screen.command == (
+        "aflite fix toy_nli.yaml --cue 1 --to NEW_FOLDER   # only if it is no real signal: leaves out the column, in a "
+        "copy"
     )
 
 
@@ -109,8 +113,8 @@ def test_the_advice_on_a_column_is_also_in_the_json(analysis: Analysis) -> None:
     days = replace(cue(0, "days at least 2", "days", kind="column"), reason=None)
     json: Any = verdict_json(judged(without_falls(analysis), "easy", cues=(days,)))
     assert json["details"][-1].endswith(
-        " Was “days” known before the label was? If not, drop the column. Also drop a column that is no part of the "
-        "task."
+        " Was “days” known before the label was? If not, drop the column. A column that was known may be a real "
+        "signal: drop it only if it is no part of the task."
     )
     artefact: Any = verdict_json(judged(analysis, "artefact_tells", cues=(replace(days, reason="artefact"),)))
     assert "known before" not in artefact["details"][-1]
@@ -155,6 +159,18 @@ def test_the_first_screen_begins_with_what_became_of_the_repaired_cue(analysis: 
     )
     assert first_screen_markdown(screen, None).startswith("**What changed:** Since toy\\_nli of 2026, the cue ")
     assert first_screen(mended, from_files=True, versions=(compared("toy_nli of 2026"),)).change == ""
+
+
+def test_a_repair_after_which_models_still_fall_says_both_in_the_first_sentence(analysis: Analysis) -> None:
+    falls = (replace(FALL, fall=12.3, low=8.0, high=16.6), replace(FALL, evaluator="other", fall=9.0, low=4.0))
+    data = replace(analysis, tables={**analysis.tables, CHALLENGE_FALLS.name: falls})
+    moved = compared("toy_nli of 2026", MovedCue("closing", "entailment", False, 0.98, None))
+    change = first_screen(judged(data, "easy"), from_files=True, versions=(moved,)).change
+    assert change.startswith(
+        "Since toy_nli of 2026, the cue “closing” no longer predicts the label: 98.0 % balanced accuracy then, not "
+        "found now (a scan of these rows finds cues from 60 % on), but models still fall on a challenge set: “svm” by "
+        "12.3 points [8.0, 16.6] on “clean”. "
+    )
 
 
 def test_a_weaker_cue_has_both_numbers_and_others_are_counted(analysis: Analysis) -> None:
@@ -250,6 +266,21 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
     assert screen.command == "aflite fix toy_nli.yaml --cue 3 --to NEW_FOLDER   # keeps a subset of the rows, in a copy"
     without = first_screen(judged(analysis, code), from_files=True)
     assert (without.tone, without.badge, without.command) == ("none", "No shortcut shown", "")
+
+
+def test_a_candidate_is_named_with_the_reason_why_leaning_on_it_was_not_tested(analysis: Analysis) -> None:
+    """Where the certainty is about something else, the reason stands in the finding."""
+    candidate = replace(cue(2, "the word 'not' (text)", "text", kind="words"), reason=None)
+    reason = (
+        "It was not tested whether models lean on it, because at most three properties are tested, and declared ones "
+        "come first. To have it tested, add an attribute that states which rows have the cue, and declare it "
+        "irrelevant."
+    )
+    judge = first_screen(judged(analysis, "easy", cues=(candidate,)), from_files=True)
+    assert (judge.sure.endswith(reason), reason in judge.finding) == (True, False)
+    unknown = first_screen(judged(analysis, "cannot_tell", cues=(candidate,)), from_files=True)
+    assert unknown.sure == ""
+    assert unknown.finding.endswith(f"where chance is 50 %. {reason} You decide whether it belongs to the task.")
 
 
 def test_a_cue_of_one_class_alone_is_asked_about_before_it_is_kept(analysis: Analysis) -> None:

@@ -110,5 +110,6 @@ def test_the_first_candidate_of_the_scan_is_yours_to_judge_before_a_hint(planted
     told = replace(with_cues(started(easy), replace(HINT, class_share=0.99)), scan=scanned(WORD, letters))
     assert verdict_text(told, "roberta").sentence.endswith(
         "Yours to judge: “the word 'not' (text)” for “contradiction”, 68.2 % balanced accuracy by itself, where chance "
-        "is 50 %."
+        "is 50 %. It was not tested whether models lean on it, because at most three properties are tested, and "
+        "declared ones come first."
     )

@@ -150,7 +150,7 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     )
     assert removed == (
         "Removed: 798 of 1,200 train rows (66.5 %). Removed more often than random rows of their classes: the word "
-        "“not” of text_pair (500 rows, 20.0 % kept)."
+        "“not” of text_pair (500 rows, 20.0 % kept). This alone shows no shortcut."
     )
     assert costs.startswith(
         "Against all rows: trained on filtered instead of full, “linear” is 2.0 points below (95 % ["
@@ -181,7 +181,7 @@ def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> N
     assert text.code == "shortcut_found_helps"
     assert beginning(text, "Removed").endswith(
         "Removed more often than random rows of their classes: the number of words of text (13 or more; 500 rows, 90.0 "
-        "% contradiction, 20.0 % kept)."
+        "% contradiction, 20.0 % kept). This alone shows no shortcut."
     )
 
 
@@ -191,8 +191,9 @@ def test_a_word_is_named_beside_the_text_and_the_length_that_it_tells(planted: B
     attribute = replace(WORD, kind="attribute", name="mark", value="x")
     text = verdict_text(with_shortcut(started(planted), alone, length, attribute, WORD), "roberta")
     assert (
-        "answer alone (500 rows, 20.0 % kept), the number of words of answer (13 or more; 500 rows, 20.0 % kept) and "
-        "the word “not” of text_pair (500 rows, 20.0 % kept). 1 more cue is in the table."
+        "rows whose label answer alone predicts (500 rows, 20.0 % kept), the number of words of answer (13 or more; "
+        "500 rows, 20.0 % kept) and "
+        "the word “not” of text_pair (500 rows, 20.0 % kept). This alone shows no shortcut. 1 more cue is in the table."
     ) in beginning(text, "Removed")
 
 
@@ -220,8 +221,7 @@ def test_of_many_lengths_one_is_named(planted: BenchmarkData) -> None:
     text = verdict_text(with_shortcut(started(planted), words, WORD, longest), "roberta")
     assert beginning(text, "Removed").endswith(
         "Removed more often than random rows of their classes: the length of text_pair (longest of its question; 500 "
-        "rows, 20.0 % kept) and the word "
-        "“not” of text_pair (500 rows, 20.0 % kept)."
+        "rows, 20.0 % kept) and the word “not” of text_pair (500 rows, 20.0 % kept). This alone shows no shortcut."
     )
 
 

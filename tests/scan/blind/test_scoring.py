@@ -202,6 +202,28 @@ def test_a_rule_of_one_part_is_named_there_alone() -> None:
     assert _rule(scores, "the longest answer", "<b>chat").questions == 500
     assert not _rule(scores, "the longest answer", "math").is_sure
     assert {one.subset for one in scores.rules} == {ALL_SUBSETS, "<b>chat", "math"}
+    found = _rule(scores, "the longest answer", "<b>chat").found
+    assert blind_sentence(scores).endswith(
+        f"In the part “<b>chat” {100 * found:.0f} % are found (chance 50 %) by picking the longest answer."
+    )
+
+
+def test_a_rule_of_a_part_stands_in_the_headline_beside_rules_of_all_questions() -> None:
+    first = BlindRule(ALL_SUBSETS, "the shortest answer", "length", None, 900, 0.7, 0.67, 0.73, 0.5, 1.0, 0.0)
+    longest = replace(first, subset="chat", name="the longest answer", questions=300, found=0.8, low=0.75, high=0.85)
+    alone = (
+        "Without the question 70 % of the right answers are found (chance 50 %) by picking the shortest answer; 1 rule "
+        "in all, 900 questions."
+    )
+    part = " In the part “chat” 80 % are found (chance 50 %) by picking the longest answer."
+    assert blind_sentence(BlindScores(900, 0.5, (first,))) == alone
+    assert blind_sentence(BlindScores(900, 0.5, (longest, first))) == alone + part
+    again = replace(first, subset="math", found=0.72)
+    assert blind_sentence(BlindScores(900, 0.5, (first, again))) == alone  # as in all questions
+    stronger = replace(again, found=0.76, low=0.7)
+    assert blind_sentence(BlindScores(900, 0.5, (longest, stronger, first))) == (
+        f"{alone}{part[:-1]}; 1 more part has such a rule."
+    )
 
 
 def test_rules_of_position_are_left_out_where_the_source_lists_no_order() -> None:

@@ -2,14 +2,23 @@
 
 from dataclasses import replace
 from io import BytesIO
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from aflite_assets.scan.properties.anywhere import id_properties
-from aflite_assets.scan.properties.images import image_properties, jpeg_quality, path_parts, standard_table
+from aflite_assets.scan.properties.images import (
+    _fine_detail,
+    image_properties,
+    jpeg_quality,
+    path_parts,
+    standard_table,
+)
 from benchmarks.detection_kinds import build_rows, draw_pixels, encode, image_column
+from benchmarks.detection_real.real_rows import cifar_pixels
 
 RNG = np.random.default_rng(0)
 
@@ -83,6 +92,40 @@ def test_light_of_known_pixels() -> None:
     assert values["brightness"] == pytest.approx([80, 120])
     assert values["saturation"] == pytest.approx([1, 0])
     assert values["sharpness"] == pytest.approx([0, 40])
+
+
+DETAIL = ("image", "fine detail (low if enlarged or blurred)")
+
+
+def test_fine_detail_falls_when_an_image_is_enlarged_and_does_not_depend_on_contrast() -> None:
+    noise = np.random.default_rng(4).integers(60, 190, (96, 96), dtype=np.uint8)
+    picture = Image.fromarray(np.repeat(noise[..., None], 3, axis=2))
+    small = picture.resize((48, 48), Image.Resampling.BOX)
+    enlarged = small.resize((96, 96), Image.Resampling.BICUBIC)
+    faint = Image.fromarray((np.asarray(picture).astype(int) // 3 + 80).astype(np.uint8))
+    flat = Image.new("RGB", (96, 96), (90, 90, 90))
+    tiny = picture.crop((0, 0, 4, 4))
+    contents = [encode(np.asarray(one), "PNG") for one in (picture, faint, enlarged, flat, tiny)]
+    _, numbers, _ = image_properties(image_column(contents), fewest=1, threads=1)
+    number = next(one for one in numbers if (one.info.kind, one.info.name) == DETAIL)
+    values = np.where(number.codes < 0, np.nan, number.lows[number.codes])
+    assert values[:2] == pytest.approx([1.0, 1.0], abs=0.06)
+    assert values[2] < 0.15
+    assert np.isnan(values[3:]).all()
+    assert number.info.reason is None
+
+
+def test_fine_detail_differs_between_natural_classes_so_it_is_no_artefact(example_data: Path) -> None:
+    pixels, classes = cifar_pixels()
+    values = np.array([_fine_detail(np.asarray(Image.fromarray(one).convert("L"), np.int16))[DETAIL] for one in pixels])
+    of_class = {name: values[np.array(classes) == name] for name in sorted(set(classes))}
+    areas = []
+    for one, other in combinations(of_class.values(), 2):
+        area = float((one[:, None] > other).mean() + (one[:, None] == other).mean() / 2)
+        areas.append(max(area, 1 - area))
+    assert len(areas) == 45
+    assert sum(area > 0.6 for area in areas) == 19
+    assert max(areas) == pytest.approx(0.8, abs=0.01)
 
 
 def test_bytes_that_are_no_image_keep_the_properties_of_their_file() -> None:

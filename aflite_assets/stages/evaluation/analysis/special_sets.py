@@ -1,4 +1,4 @@
-"""Records of pairs of rankings, and of properties that models may rely on."""
+"""Records of pairs of rankings, of properties that models may rely on, and of attributes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -9,11 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.comparisons.attributes import MOST_VALUES
 from aflite_assets.analysis.inputs import records as inputs
-from aflite_assets.analysis.inputs.records import Cell, FilteredSet, LeaningInputs, LeaningSet, TestSet
+from aflite_assets.analysis.inputs.records import AttributeValues, Cell, FilteredSet, LeaningInputs, LeaningSet, TestSet
 from aflite_assets.analysis.scores.accuracy import match_predictions
 from aflite_assets.analysis.train_sets import is_filtered_set, leaning_set
+from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
+from aflite_assets.diagnostics.properties.values import MISSING, attribute_properties
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared import published
 from aflite_assets.stages.shared.report_inputs import own_name
@@ -109,3 +112,26 @@ def _predicted(
             matched = [match_predictions(cell, one) for cell in trained]
             found[name, one.name] = [each["predicted"].to_numpy() for each in matched if isinstance(each, pa.Table)]
     return found
+
+
+def attribute_values(
+    train: Examples, tested: Sequence[TestSet], examples: Mapping[str, Examples]
+) -> tuple[AttributeValues, ...]:
+    """Return the values of each attribute on the rows of the test sets.
+
+    A challenge set that has the attribute as a category has the category's values. `train`: the unfiltered train rows,
+    by which numbers are binned. `examples`: the rows of each test set.
+    """
+    found = []
+    for one in attribute_properties(train):
+        values = {}
+        for test_set in tested:
+            category = test_set.categories.get(one.name)
+            own = one.values(examples[test_set.name], test_set.name)
+            if own is None and category is not None and one.edges is None:
+                own = np.array([value or MISSING for value in category.tolist()], dtype=object)
+            if own is not None:
+                values[test_set.name] = own
+        known = pc.count_distinct(train.table[f"attribute.{one.name}"]).as_py()
+        found.append(AttributeValues(one.name, known <= MOST_VALUES, values))
+    return tuple(found)

@@ -171,6 +171,9 @@ def benchmark_data(settings: AnalysisSettings, inputs: AnalysisInputs, name: str
         source=source,
         studies=studies,
         leanings=special_sets.read_leanings(inputs.leaning_sets, cells, tests.asked, source.named),
+        attributes=special_sets.attribute_values(
+            full.in_split("train"), by_row, published.test_examples(raw, challenges)
+        ),
         scan=read_scan(inputs.cue_scan),
         data_maps=rows.data_maps(models, raw, filtered),
         planted=report_inputs.read_planted(evidence),
@@ -202,4 +205,4 @@ def _provenance(settings: AnalysisSettings, inputs: AnalysisInputs) -> dict[str,
     return seeds | {"full includes warm-up rows": str(settings.full_includes_warmup)} | versions | environment
 
 
-ANALYSIS = Stage("analysis", "8", AnalysisSettings, AnalysisInputs, run)
+ANALYSIS = Stage("analysis", "9", AnalysisSettings, AnalysisInputs, run)

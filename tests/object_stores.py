@@ -17,10 +17,10 @@ import pytest
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results import store as store_module
 from aflite_assets.results.damage import Damage
-from aflite_assets.results.object_store import backend as backend_module
+from aflite_assets.results.object_store import results as backend_module
 from aflite_assets.results.object_store.address import parse_address
-from aflite_assets.results.object_store.backend import ObjectBackend
-from aflite_assets.results.object_store.bucket import Bucket, bucket_of
+from aflite_assets.results.object_store.bucket import Bucket
+from aflite_assets.results.object_store.results import ObjectBackend
 from aflite_assets.results.opening import open_store
 from tests.waiting import within
 
@@ -96,7 +96,7 @@ def address(s3_environment: str, monkeypatch: pytest.MonkeyPatch) -> str:
     parsed = parse_address(text, named="address")
     with urllib.request.urlopen(urllib.request.Request(f"{s3_environment}/moto-api/reset", method="POST")):
         pass
-    bucket_of(parsed)._client.create_bucket(Bucket=parsed.bucket)
+    Bucket(parsed)._client.create_bucket(Bucket=parsed.bucket)
     backend_module._writable.discard(parsed)
     store_module._format_seen.clear()
     monkeypatch.setenv("AFLITE_STORE", text)
@@ -132,7 +132,7 @@ def backend(store: ResultStore) -> ObjectBackend:
 
 
 def bucket(store: ResultStore) -> Bucket:
-    return backend(store).bucket
+    return backend(store)
 
 
 def withdraw(store: ResultStore, result: PublishedResult) -> bool:

@@ -24,7 +24,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -168,12 +168,12 @@ def make_backup(folder: Path, places: Places) -> Copied:
         with FileLock(results / ".locks" / ".prune.lock"):
             for path in _state_files(places.home):
                 _copy_file(path, copied.path / "state" / path.relative_to(places.home))
-            for path in list(_published(results)):
-                wrong = own_damage(_result_at(path, results))
+            for result in _published(results):
+                wrong = own_damage(result)
                 if wrong:
-                    copied.damaged.append(f"{path}: {'; '.join(wrong)}")
+                    copied.damaged.append(f"{result.path}: {'; '.join(wrong)}")
                 else:
-                    _copy_result(path, folder / "results" / path.relative_to(results), copied)
+                    _copy_result(result, folder / "results" / result.path.relative_to(results), copied)
         _copy_changed(places.artifacts, folder / "artifacts")
         flush_folder(copied.path)
         facts = {"format": _FORMAT, "time": stamp, "databases": copied.databases, "home": str(places.home)}
@@ -197,11 +197,11 @@ def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Co
     _check_empty(places, databases)
     copied = Copied(backup, databases)
     stored, results = folder / "results", places.home / "results"
-    published = list(_published(stored))
-    for path in published:  # all before the first is copied: what is refused leaves the places empty
-        _check_content(_result_at(path, stored))
-    for path in published:
-        _copy_result(path, results / path.relative_to(stored), copied)
+    published = _published(stored)
+    for result in published:  # all before the first is copied: what is refused leaves the places empty
+        _check_content(result)
+    for result in published:
+        _copy_result(result, results / result.path.relative_to(stored), copied)
     _copy_changed(folder / "artifacts", places.artifacts)
     # The state comes last: after a restore that is killed it names no result that is not there.
     _copy_changed(backup / "state", places.home)
@@ -346,39 +346,32 @@ def _state_files(home: Path) -> Iterator[Path]:
             yield from (Path(folder, name) for name in files if not name.startswith("."))
 
 
-def _published(results: Path) -> Iterator[Path]:
-    """Yield the folder of every published result and of every published part of a result, including damaged results."""
-    for _, _, home in ResultStore(results).partitions():
-        for place in (home, home / "parts"):
-            found = place.iterdir() if place.is_dir() else ()
-            yield from sorted(path for path in found if is_digest(path.name) and path.is_dir())
+def _published(results: Path) -> list[PublishedResult]:
+    """Return every published result and every published part of a result, including damaged results."""
+    store = ResultStore(results)
+    return [result for asset, partition, _ in store.partitions() for result in store.published(asset, partition)]
 
 
-def _copy_result(path: Path, target: Path, copied: Copied) -> None:
+def _copy_result(result: PublishedResult, target: Path, copied: Copied) -> None:
     """Copy a published folder completely or not at all.
 
     If the target already is a copy with the same manifest, nothing is copied.
     """
     if target.exists():
-        if (target / MANIFEST).is_file() and (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
+        there = target / MANIFEST
+        if there.is_file() and there.read_bytes() == (result.path / MANIFEST).read_bytes():
             copied.already_there += 1
             return
         # A damaged result was made again under its key, so the older copy is replaced.
         shutil.rmtree(target)
-        forget(PublishedResult(path.parent.parent.name, path.parent.name, target.name, target))
+        forget(replace(result, folder=target))
     aside = target.with_name(f".{target.name}.copying")
     shutil.rmtree(aside, ignore_errors=True)
-    shutil.copytree(path, aside)
+    shutil.copytree(result.path, aside)
     flush_folder(aside)
     copied.size += sum(each.stat().st_size for each in aside.rglob("*") if each.is_file())
     aside.rename(target)
     copied.results += 1
-
-
-def _result_at(path: Path, results: Path) -> PublishedResult:
-    """Return the published result (or part of a result) in the folder `path`."""
-    asset, partition = path.relative_to(results).parts[:2]
-    return PublishedResult(asset, partition, path.name, path)
 
 
 def _check_content(result: PublishedResult) -> None:

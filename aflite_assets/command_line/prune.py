@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from aflite_assets.command_line.leftovers import confirmed, find_leftovers, leftover_lines
-from aflite_assets.command_line.terminal import escaped, size, table
+from aflite_assets.command_line.terminal import escaped, size, table, write_lines
 from aflite_assets.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _prune(options: argparse.Namespace) -> None:
     store = _store()
     left = find_leftovers(store)
     if options.dry_run:
-        _write(leftover_lines(left))
+        write_lines(sys.stdout, list(leftover_lines(left)))
     is_removed = bool(left.words) if options.dry_run else confirmed(left, is_agreed=options.yes)
     deleted = list(left.words) if is_removed else []
     pruned = prune(
@@ -130,7 +130,7 @@ def _prune(options: argparse.Namespace) -> None:
         from aflite_assets.automation.leftovers import remove_leftovers
 
         remove_leftovers(deleted, left.instance)
-    _write(prune_lines(pruned, dry_run=options.dry_run))
+    write_lines(sys.stdout, list(prune_lines(pruned, dry_run=options.dry_run)))
 
 
 def _pin(options: argparse.Namespace) -> None:
@@ -142,7 +142,7 @@ def _pin(options: argparse.Namespace) -> None:
     results = [store.current(asset, partition) for asset in stages]
     if not results:
         results = [store.current("published_dataset", partition)]  # which says what is missing
-    _write(_pin_lines(pin(store, results, note=options.note)))
+    write_lines(sys.stdout, _pin_lines(pin(store, results, note=options.note)))
 
 
 def _unpin(options: argparse.Namespace) -> None:
@@ -153,14 +153,14 @@ def _unpin(options: argparse.Namespace) -> None:
     gone = unpin(_store(), partition, stage)
     if not gone:
         raise StoreError(f"no result of {options.name!r} is pinned; run `aflite pins` to list all pinned results")
-    _write(f"unpinned: {pin.asset} of {pin.partition}, {pin.key}" for pin in gone)
+    write_lines(sys.stdout, [f"unpinned: {pin.asset} of {pin.partition}, {pin.key}" for pin in gone])
 
 
 def _pins(_: argparse.Namespace) -> None:
     from aflite_assets.results.pins import read_pins
 
     pins = read_pins(_store())
-    _write(_pin_lines(pins) if pins else ["nothing is pinned"])
+    write_lines(sys.stdout, _pin_lines(pins) if pins else ["nothing is pinned"])
 
 
 def _pin_lines(pins: "list[Pin]") -> list[str]:
@@ -185,9 +185,3 @@ def _store() -> "ResultStore":
     from aflite_assets.results.opening import open_store
 
     return open_store()
-
-
-def _write(lines: "Iterator[str] | list[str]") -> None:
-    for line in lines:
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()

@@ -6,7 +6,6 @@ import http.server
 import re
 import sys
 import webbrowser
-from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -14,7 +13,13 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from aflite_assets.addresses import RESULTS, base_address, host_name
-from aflite_assets.errors import AfliteError, StoreError
+from aflite_assets.errors import (
+    AfliteError,
+    StoreAccessError,
+    StoreError,
+    StoreUnreachableError,
+    UnsupportedStoreError,
+)
 from aflite_assets.results.damage import own_damage
 from aflite_assets.results.opening import open_store
 from aflite_assets.results.records import PublishedResult
@@ -69,10 +74,10 @@ class ResultServer(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, root: Path, port: int, bring: Callable[[str], None]) -> None:
+    def __init__(self, store: ResultStore, port: int) -> None:
         super().__init__((ADDRESS, port), _Handler)
-        self.root = root.resolve()
-        self.bring = bring
+        self.store = store
+        self.root = store.root.resolve()
         told = base_address(RESULTS)
         self.hosts = {ADDRESS, "localhost", *([str(urlsplit(told).hostname)] if told else [])}
 
@@ -116,11 +121,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"Open {self.server.address} instead; {told}.\n", body=body)
         elif urlsplit(self.path).path in ("", "/"):
             try:
-                self.server.bring(_REPORTS)
+                page = index_page(self.server.store).encode()
             except AfliteError as error:
                 self._refuse(HTTPStatus.BAD_GATEWAY, f"{error}\n", body=body)
                 return
-            page = index_page(self.server.root).encode()
             self._start(HTTPStatus.OK, "text/html; charset=utf-8", len(page), _INDEX_POLICY)
             if body:
                 self.wfile.write(page)
@@ -179,12 +183,16 @@ def _plain_file(wanted: Path) -> Path | None:
     return resolved if resolved == wanted and resolved.is_file() else None
 
 
-def index_page(root: Path) -> str:
-    """Return a page with links to all current reports below `root`, and with the names of reports that cannot be
-    shown.
+def index_page(store: ResultStore) -> str:
+    """Return a page with links to all current reports, and with the names of reports that cannot be shown.
+
+    From an object store, the current reports are downloaded.
+
+    Raises:
+        StoreError: the object store cannot be reached, or refuses.
     """
-    homes = sorted(mark.parent for mark in (root / _REPORTS).glob(f"*/{CURRENT}") if NAME.fullmatch(mark.parent.name))
-    items = "".join(f"<li>{_index_item(root, home.name)}</li>" for home in homes)
+    made = [dataset for asset, dataset, _ in store.partitions() if asset == _REPORTS]
+    items = "".join(f"<li>{item}</li>" for dataset in made if (item := _index_item(store, dataset)))
     listed = f"<ul>{items}</ul>" if items else f"<p>There are no reports yet; materialise {_REPORTS}.</p>"
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>AFLite reports</title><style>{_STYLE}</style>'
@@ -192,19 +200,29 @@ def index_page(root: Path) -> str:
     )
 
 
-def _index_item(root: Path, dataset: str) -> str:
+def _index_item(store: ResultStore, dataset: str) -> str | None:
     name = html.escape(dataset)
     try:
-        key = ResultStore(root).current_key(_REPORTS, dataset)
+        if (report := _current_report(store, dataset)) is None:
+            return None
+    except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError):
+        raise
     except StoreError as error:
         return f"{name} is not shown: {html.escape(str(error))}"
-    address = f"{_REPORTS}/{dataset}/{key}/report.html"
-    if key is None or _plain_file(root.resolve() / address) is None:
+    address = report.relative_to(store.root).as_posix()
+    if _plain_file(store.root.resolve() / address) is None:
         return f"{name} is not shown: its current report is missing; materialise {_REPORTS} of it again"
-    damage = _damage(root.resolve() / address)
+    damage = _damage(report)
     if damage is not None:
         return f"{name} is not shown: {html.escape(damage)}; materialise {_REPORTS} of it again"
     return f'<a href="/{html.escape(address)}">{name}</a>'
+
+
+def _current_report(store: ResultStore, dataset: str) -> Path | None:
+    """Return the page of a dataset's current report on this machine, or None if the dataset has no report."""
+    if store.current_key(_REPORTS, dataset) is None:
+        return None
+    return store.current(_REPORTS, dataset).path / "report.html"
 
 
 def _damage(report: Path) -> str | None:
@@ -216,17 +234,14 @@ def _damage(report: Path) -> str | None:
     return "; ".join(wrong) or None
 
 
-def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda asset: None) -> ResultServer:
+def make_server(store: ResultStore, port: int) -> ResultServer:
     """Return a server that is bound to `port` (0 means any free port). The server answers when `serve_forever` runs.
-
-    `bring`: a function that downloads the current results of the named asset below `root`; it is called before results
-    are listed.
 
     Raises:
         StoreError: the port is in use or not permitted.
     """
     try:
-        return ResultServer(root, port, bring)
+        return ResultServer(store, port)
     except (OSError, OverflowError) as error:
         raise StoreError(
             f"results cannot be served on {ADDRESS}:{port} ({error}); stop the program that uses the port, or give "
@@ -240,22 +255,21 @@ def report_path(store: ResultStore, dataset: str) -> str:
     Raises:
         StoreError: the dataset has no report, or the report's files differ from the published files.
     """
-    store.bring_current(_REPORTS)
-    key = store.current_key(_REPORTS, dataset) if NAME.fullmatch(dataset) else None
-    if key is None:
-        made = sorted(home.parent.name for home in (store.root / _REPORTS).glob(f"*/{CURRENT}"))
+    report = _current_report(store, dataset) if NAME.fullmatch(dataset) else None
+    if report is None:
+        names = [name for asset, name, _ in store.partitions() if asset == _REPORTS]
+        made = [name for name in names if store.backend.exists(f"{_REPORTS}/{name}/{CURRENT}")]
         have = f"; available reports: {listed(made, _MOST_NAMED)}" if made else ""
         raise StoreError(
             f"the dataset {dataset!r} has no report in {store.place}; run `aflite refresh {dataset}` to write the "
             f"report{have}"
         )
-    address = f"{_REPORTS}/{dataset}/{key}/report.html"
-    if (damage := _damage(store.root.resolve() / address)) is not None:
+    if (damage := _damage(report)) is not None:
         raise StoreError(
             f"the report of {dataset!r} differs from the published report ({damage}); run `aflite refresh {dataset}` "
             "to write the report again"
         )
-    return address
+    return report.relative_to(store.root).as_posix()
 
 
 def add_commands(commands: Any) -> None:
@@ -276,7 +290,7 @@ def _open(options: argparse.Namespace) -> None:
     if options.print:
         sys.stdout.write(f"{store.root.resolve() / path}\n")
         return
-    with make_server(store.root, options.port, bring=store.bring_current) as server, suppress(KeyboardInterrupt):
+    with make_server(store, options.port) as server, suppress(KeyboardInterrupt):
         address = f"{server.address}/{path}"
         sys.stdout.write(f"{options.dataset} at {address} (Ctrl+C ends)\n")
         sys.stdout.flush()
@@ -286,7 +300,7 @@ def _open(options: argparse.Namespace) -> None:
 
 def _serve(options: argparse.Namespace) -> None:
     store = open_store()
-    server_of_store = make_server(store.root, options.port, bring=store.bring_current)
+    server_of_store = make_server(store, options.port)
     with server_of_store as server, suppress(KeyboardInterrupt):
         sys.stdout.write(f"Results of {store.place} at {server.address} (Ctrl+C ends)\n")
         sys.stdout.flush()

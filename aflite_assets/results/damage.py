@@ -19,6 +19,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,20 @@ _LARGE = 1 << 30
 _unwritten: dict[Path, dict[str, Any]] = {}
 """Contents of `.seen` files that could not be written, by path."""
 _log = logging.getLogger(__name__)
-Own = Callable[[PublishedResult], tuple[str, ...] | None]
+Own = Callable[[PublishedResult], tuple[str, ...]]
+
+
+class Look(Enum):
+    """Reason why a result is checked.
+
+    The reason decides how many requests are sent to an object store; a folder is checked in the same way for each
+    reason except `LISTED`.
+    """
+
+    LISTED = "to name it to readers, who look for themselves"
+    FOUND = "to find it by its key"
+    REUSED = "to use it again instead of making it"
+    READ = "to make something from its files, which must be on this machine then"
 
 
 @dataclass(frozen=True)
@@ -59,55 +73,43 @@ class Damage:
 
 
 def find_damage(result: PublishedResult, *, ignore_cache: bool = False) -> Damage | None:
-    """Return the damage of a result, including the parts that its manifest names, or None if there is no damage.
-
-    A file whose size, times and inode are the same as in the last successful check is only hashed if `ignore_cache` is
-    True. A missing folder does not count as damage.
-    """
-    return damage_with_parts(result, partial(_own, ignore_cache=ignore_cache))
+    """Return the damage of a result in a folder, including the parts that its manifest names; see `own_damage`."""
+    return damage_with_parts(result, partial(own_damage, ignore_cache=ignore_cache))
 
 
 def damage_with_parts(result: PublishedResult, own: Own) -> Damage | None:
     """Return the damage of a result and of the parts that its manifest names.
 
     Return None if there is no damage or if the result is missing. `own`: a function that returns a phrase for each
-    problem of a result's own manifest and files. If there is no result, the function returns None.
+    problem of an existing result's own manifest and files.
     """
-    found = own(result)
-    return None if found is None else _joined(result, found, own)
-
-
-def _joined(result: PublishedResult, found: tuple[str, ...], own: Own) -> Damage | None:
-    """Return the damage of a result together with the damage of its parts.
-
-    `found`: the damage of the result's own files.
-    """
+    if not result.exists:
+        return None
+    reasons, damaged = list(own(result)), []
     try:
         named = result.parts
     except (DamagedManifestError, LostObjectsError):  # its parts are unknown too
-        return Damage(result, found)
-    parts, reasons = [], list(found)
+        named = {}
     for name, part in named.items():
-        found_there = own(part)
-        of_part = None if found_there is None else _joined(part, found_there, own)
+        of_part = damage_with_parts(part, own)
         if of_part is not None:
-            parts.append(of_part)
+            damaged.append(of_part)
             reasons += [f"part {name}: {reason}" for reason in of_part.reasons]
-        elif found_there is None:
+        elif not part.exists:
             reasons.append(f"part {name} is missing")
         elif part.data_version != result.manifest["parts"][name]["data_version"]:
             reasons.append(f"part {name} was computed again with other content")
-    return Damage(result, tuple(reasons), tuple(parts)) if reasons else None
+    return Damage(result, tuple(reasons), tuple(damaged)) if reasons else None
 
 
 def own_damage(result: PublishedResult, *, ignore_cache: bool = False) -> tuple[str, ...]:
-    """Return the damage of a result's own files, without its parts. Return an empty tuple if there is no folder."""
-    return _own(result, ignore_cache=ignore_cache) or ()
+    """Return the damage of a result's own files, without its parts. Return an empty tuple if there is no folder.
 
-
-def _own(result: PublishedResult, *, ignore_cache: bool) -> tuple[str, ...] | None:
+    A file whose size, times and inode are the same as in the last successful check is only hashed if `ignore_cache` is
+    True.
+    """
     if not result.path.is_dir():
-        return None
+        return ()
     problem = manifest_damage(result)
     return (problem,) if problem is not None else tuple(_changed_files(result, ignore_cache=ignore_cache))
 
@@ -132,10 +134,8 @@ def forget(result: PublishedResult) -> None:
     """Remove the record of the last check. Call this function for a folder that no longer exists."""
     path = _seen_file(result)
     _unwritten.pop(path, None)
-    with suppress(
-        FileNotFoundError, NotADirectoryError, IsADirectoryError
-    ):  # a folder at this path counts as no record
-        path.unlink()
+    with suppress(NotADirectoryError, IsADirectoryError):  # a folder at this path counts as no record
+        path.unlink(missing_ok=True)
 
 
 def size_problem(name: str, now: int | None, size: int) -> str | None:

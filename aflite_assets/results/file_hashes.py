@@ -11,11 +11,11 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from aflite_assets.errors import DataError, MissingDataError, UnsettledDataError
 from aflite_assets.paths import cache_folder
@@ -23,22 +23,16 @@ from aflite_assets.paths import cache_folder
 _BLOCK = 1 << 20
 _RACY_NS = 2_000_000_000
 """Nanoseconds. A file that changed less than this before a check may change again and have the same times."""
-
-_TABLES = (
-    "CREATE TABLE IF NOT EXISTS hashes (path BLOB PRIMARY KEY, mark TEXT NOT NULL, sha256 TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS looks (path BLOB PRIMARY KEY, mark TEXT NOT NULL, since REAL NOT NULL)",
-)
 _AT_ONCE = 500
 """Number of values in one statement that every version of SQLite accepts."""
+_MOST_BEGUN = 16
 
-_Answer = TypeVar("_Answer")
 _log = logging.getLogger(__name__)
 _unusable: set[Path] = set()
 """Databases for which a warning was already logged."""
-
 _begun: dict[tuple[Path, "FileMark"], tuple[Any, int]] = {}
-"""Progress of hashing files that are larger than `most_bytes`: the hash object, and the number of bytes hashed so
-far.
+"""Progress of hashing files that are larger than `most_bytes`: the hash object, and the number of bytes hashed so far.
+Only the newest states are kept.
 """
 
 
@@ -67,6 +61,9 @@ class FileMark:
         return f"{self.inode}:{self.size}:{self.modified_ns}:{self.changed_ns}"
 
 
+Marks = dict[Path, FileMark]
+
+
 @dataclass(frozen=True)
 class HashedFile:
     """A file, its hash (`sha256`, 64 hexadecimal digits), and the mark that it had when the hash was computed."""
@@ -90,11 +87,9 @@ class FileHashes:
     two checks are hashed.
     """
 
-    def __init__(
-        self, database: Path | None = None, *, most_bytes: int | None = None, watch: "Watch | None" = None
-    ) -> None:
+    def __init__(self, *, most_bytes: int | None = None, watch: "Watch | None" = None) -> None:
         self.noted: list[HashedFile] = []
-        self._database = _Database(database or default_database())
+        self._known = _Table("hashes")
         self._left = most_bytes
         self._watch = watch
 
@@ -106,60 +101,54 @@ class FileHashes:
             DataError: a file cannot be read.
             UnsettledDataError: a file is being written, or `most_bytes` bytes have been read; call again later.
         """
-        marks = {Path(os.path.abspath(path)): None for path in paths}
-        current = {path: FileMark.of(path) for path in marks}
-        hashes = self._database.hashes(current)
-        unknown = [path for path in current if path not in hashes]
-        if unknown:
-            self._settle(unknown)
-            hashes |= self._computed(unknown, current)
-        files = [HashedFile(path, mark, hashes[path]) for path, mark in current.items()]
-        self.noted += files
-        by_path = {file.path: file.sha256 for file in files}
-        return [by_path[Path(os.path.abspath(path))] for path in paths]
-
-    def _settle(self, paths: Sequence[Path]) -> None:
-        moving = self._watch.look(paths) if self._watch is not None else ()
+        wanted = [Path(os.path.abspath(path)) for path in paths]
+        marks = {path: FileMark.of(path) for path in dict.fromkeys(wanted)}
+        hashes = self._known.values(marks)
+        unknown = {path: mark for path, mark in marks.items() if path not in hashes}
+        moving = self._watch.look(unknown) if self._watch is not None else ()
         if moving:
             others = f" and {len(moving) - 1} more" if len(moving) > 1 else ""
             raise UnsettledDataError(
                 f"{str(moving[0])!r}{others} is new or has changed; it is used once two checks find it unchanged"
             )
+        hashes |= self._computed(unknown)
+        self.noted += [HashedFile(path, mark, hashes[path]) for path, mark in marks.items()]
+        return [hashes[path] for path in wanted]
 
-    def _computed(self, paths: Sequence[Path], marks: dict[Path, FileMark]) -> dict[Path, str]:
+    def _computed(self, marks: Marks) -> dict[Path, str]:
         started = time.time_ns()
         hashes: dict[Path, str] = {}
         try:
-            for path in paths:
-                hashes[path] = self._hash(path, marks[path])
-        except _OutOfBudgetError as error:
-            rest = error.left + sum(marks[path].size for path in paths[len(hashes) + 1 :])
-            raise UnsettledDataError(
-                f"{rest:,} bytes are not hashed yet (next file: {str(paths[len(hashes)])!r}); the next check continues"
-            ) from None
+            for path, mark in marks.items():
+                digest, hashed = self._hash(path, mark)
+                if digest is None:
+                    rest = sum(mark.size for path, mark in marks.items() if path not in hashes) - hashed
+                    raise UnsettledDataError(
+                        f"{rest:,} bytes are not hashed yet (next file: {str(path)!r}); the next check continues"
+                    )
+                hashes[path] = digest
         finally:
-            lasting = {path: digest for path, digest in hashes.items() if marks[path].changed_ns < started - _RACY_NS}
-            self._database.remember({path: (marks[path], digest) for path, digest in lasting.items()})
+            lasting = [path for path in hashes if marks[path].changed_ns < started - _RACY_NS]
+            self._known.store({path: (marks[path], hashes[path]) for path in lasting})
         return hashes
 
-    def _hash(self, path: Path, mark: FileMark) -> str:
+    def _hash(self, path: Path, mark: FileMark) -> tuple[str | None, int]:
+        """Return the hash of a file, or None if no more bytes may be read, and the number of bytes hashed so far."""
         digest, offset = _begun.pop((path, mark), (hashlib.sha256(), 0))
         with _as_data_errors(path), path.open("rb") as stream:
             stream.seek(offset)
-            while True:
-                wanted = _BLOCK if self._left is None else min(_BLOCK, self._left)
-                if wanted == 0 and offset < mark.size:
-                    _begin(path, mark, digest, offset)
-                    raise _OutOfBudgetError(mark.size - offset)
-                block = stream.read(wanted)
-                if not block:
-                    break
+            while block := stream.read(_BLOCK if self._left is None else min(_BLOCK, self._left)):
                 digest.update(block)
                 offset += len(block)
                 self._left = None if self._left is None else self._left - len(block)
+        if self._left == 0 and offset < mark.size:
+            while len(_begun) >= _MOST_BEGUN:
+                _begun.pop(next(iter(_begun)))
+            _begun[path, mark] = digest, offset
+            return None, offset
         if FileMark.of(path) != mark:
             raise UnsettledDataError(f"{str(path)!r} changed while it was hashed; a later check hashes it again")
-        return str(digest.hexdigest())
+        return str(digest.hexdigest()), offset
 
 
 def check_unchanged(files: Iterable[HashedFile]) -> None:
@@ -191,75 +180,59 @@ class Watch:
     `clock` returns seconds since 1970.
     """
 
-    def __init__(
-        self, database: Path | None = None, *, apart: float = 1.0, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._database = _Database(database or default_database())
+    def __init__(self, *, apart: float = 1.0, clock: Callable[[], float] = time.time) -> None:
+        self._first_looks = _Table("looks")
         self._apart = apart
         self._clock = clock
 
     def look(self, paths: Iterable[Path]) -> tuple[Path, ...]:
-        """Check the files again, and return the files that may still be changing.
-
-        Raises:
-            MissingDataError: a file does not exist.
-            DataError: a file cannot be examined.
-        """
+        """Check the files again, and return the files that may still be changing. Raises what `FileMark.of` raises."""
         now = self._clock()
         marks = {path: FileMark.of(path) for path in paths}
-        since = self._database.looks(marks)
-        self._database.look({path: mark for path, mark in marks.items() if path not in since}, now)
+        since = self._first_looks.values(marks)
+        self._first_looks.store({path: (mark, now) for path, mark in marks.items() if path not in since})
         return tuple(path for path in marks if path not in since or now - since[path] < self._apart)
 
 
-class _Database:
-    """The database of hashes and checks. If it cannot be used, hashing takes longer, but no result is lost."""
+class _Table:
+    """A table of the database, with a mark and a value per file: the hash, or the time of the first check since which
+    the mark has not changed.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    If the database cannot be used, hashing takes longer, but no result is lost.
+    """
 
-    def hashes(self, marks: dict[Path, FileMark]) -> dict[Path, str]:
-        """Return the stored hash of each file whose size and times have not changed since the hash was stored."""
-        return self._matching("sha256", "hashes", marks)
+    def __init__(self, name: str) -> None:
+        self._path = default_database()
+        self._name = name
 
-    def looks(self, marks: dict[Path, FileMark]) -> dict[Path, float]:
-        """Return, for each file, the time of the first check since which the file's size and times have not changed."""
-        return self._matching("since", "looks", marks)
-
-    def remember(self, hashes: dict[Path, tuple[FileMark, str]]) -> None:
-        rows = [(os.fsencode(path), str(mark), digest) for path, (mark, digest) in hashes.items()]
-        self._write("INSERT OR REPLACE INTO hashes VALUES (?, ?, ?)", rows)
-
-    def look(self, marks: dict[Path, FileMark], now: float) -> None:
-        rows = [(os.fsencode(path), str(mark), now) for path, mark in marks.items()]
-        self._write("INSERT OR REPLACE INTO looks VALUES (?, ?, ?)", rows)
-
-    def _matching(self, column: str, table: str, marks: dict[Path, FileMark]) -> dict[Path, Any]:
+    def values(self, marks: Marks) -> dict[Path, Any]:
+        """Return the stored value of each file whose mark has not changed since the value was stored."""
         paths = {os.fsencode(path): path for path in marks}
-        names = list(paths)
-        # The names of the column and the table are this class's own; paths are passed as values.
-        statement = f"SELECT path, mark, {column} FROM {table} WHERE path IN ({{}})"
+        names = list(paths) if self._path.is_file() else []
+        batches = [names[first : first + _AT_ONCE] for first in range(0, len(names), _AT_ONCE)]
 
         def read(connection: sqlite3.Connection) -> list[tuple[bytes, str, Any]]:
-            rows: list[tuple[bytes, str, Any]] = []
-            for first in range(0, len(names), _AT_ONCE):
-                some = names[first : first + _AT_ONCE]
-                rows += connection.execute(statement.format(",".join("?" * len(some))), some)
-            return rows
+            select = f"SELECT * FROM {self._name} WHERE path IN ({{}})"
+            return [
+                row for some in batches for row in connection.execute(select.format(",".join("?" * len(some))), some)
+            ]
 
-        known = self._ask(read) if names and self._path.is_file() else None
-        return {paths[name]: value for name, mark, value in known or () if mark == str(marks[paths[name]])}
+        rows = self._run(read) if batches else []
+        return {paths[name]: value for name, mark, value in rows if mark == str(marks[paths[name]])}
 
-    def _write(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def store(self, values: Mapping[Path, tuple[FileMark, Any]]) -> None:
+        """Store the mark and the value of each file."""
+        rows = [(os.fsencode(path), str(mark), value) for path, (mark, value) in values.items()]
+        insert = f"INSERT OR REPLACE INTO {self._name} VALUES (?, ?, ?)"
         if rows:
-            self._ask(lambda connection: connection.executemany(statement, rows))
+            self._run(lambda connection: list(connection.executemany(insert, rows)))
 
-    def _ask(self, call: Callable[[sqlite3.Connection], _Answer]) -> _Answer | None:
+    def _run(self, call: Callable[[sqlite3.Connection], list[Any]]) -> list[Any]:
+        columns = "(path BLOB PRIMARY KEY, mark TEXT NOT NULL, value NOT NULL)"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self._path, timeout=30)) as connection, connection:
-                for table in _TABLES:
-                    connection.execute(table)
+                connection.execute(f"CREATE TABLE IF NOT EXISTS {self._name} {columns}")
                 return call(connection)
         except (sqlite3.Error, OSError) as error:
             if self._path not in _unusable:
@@ -270,21 +243,7 @@ class _Database:
                     self._path,
                     error,
                 )
-            return None
-
-
-class _OutOfBudgetError(Exception):
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-
-def _begin(path: Path, mark: FileMark, digest: Any, offset: int) -> None:
-    """Store the state of a partly hashed file, so that the next call can continue. Only the 16 newest states are
-    kept.
-    """
-    while len(_begun) >= 16:
-        _begun.pop(next(iter(_begun)))
-    _begun[path, mark] = digest, offset
+            return []
 
 
 @contextmanager

@@ -8,63 +8,54 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 MOST_JSON = 64 << 20
 """Largest size in bytes of a store's JSON file that is read or written."""
-_BLOCK = 1 << 20
 
 
 def file_sha256(path: Path) -> str:
     """Return the hash of a file's content, 64 hexadecimal digits."""
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def folder_hashes(folder: Path) -> dict[str, str]:
-    """Return the hash of every file below a folder. The keys of the mapping are relative paths, in ascending order."""
+def folder_files(folder: Path) -> dict[str, Path]:
+    """Return the path of every file below a folder, by the relative path. The relative paths are in ascending order."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in files}
+    return {path.relative_to(folder).as_posix(): path for path in files}
 
 
-def folder_sizes(folder: Path) -> dict[str, int]:
-    """Return the size in bytes of every file below a folder. The keys of the mapping are relative paths, in ascending
-    order.
+def folder_size(path: Path) -> int:
+    """Return the size in bytes of a file, or of all files below a folder. Files that disappear during the call are left
+    out.
     """
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
-
-
-def folder_size(folder: Path) -> int:
-    """Return the size in bytes of all files below a folder. Files that disappear during the call are left out."""
     total = 0
-    waiting = [str(folder)]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    else:
-                        total += entry.stat(follow_symlinks=False).st_size
-        except (FileNotFoundError, NotADirectoryError):
-            continue
+    for place, _, names in os.walk(path) if path.is_dir() else [(path.parent, (), [path.name])]:
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(place, name)).st_size
     return total
 
 
 def flush_folder(folder: Path) -> None:
     """Write everything below a folder to the disk (`fsync`)."""
     for path in [*folder.rglob("*"), folder]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        flush_entry(path)
+
+
+def flush_entry(path: Path) -> None:
+    """Write a file, or a folder's list of names, to the disk (`fsync`). After flushing the folder, renamed files keep
+    their new names after a power failure.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -97,12 +88,8 @@ def write_bytes(path: Path, body: bytes) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file of a store, which may be damaged or written by anyone; see `read_small` and `parse_json`.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        OSError: the file cannot be read.
-        ValueError: the path is not a regular file, or the file is too large or not JSON.
+    """Read a JSON file of a store, which may be damaged or written by anyone. Raises what `read_small` and `parse_json`
+    raise.
     """
     return parse_json(read_small(path))
 
@@ -150,15 +137,28 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def flush_entry(folder: Path) -> None:
-    """Write a folder's list of names to the disk (`fsync`), so that renamed files keep their new names after a power
-    failure.
+@contextmanager
+def whole_folder(path: Path, scratch: Path, *, ready: Path) -> Iterator[None]:
+    """Create an empty folder `path`, which the block fills. After the block, flush the folder to disk and rename it to
+    `ready`.
+
+    After an error or an interruption, `path` is removed. `scratch` is kept if the block left a file in it.
     """
-    descriptor = os.open(folder, os.O_RDONLY)
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    scratch.mkdir(exist_ok=True)
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        yield
+        flush_folder(path)
+        ready.parent.mkdir()
+        path.rename(ready)
+    except BaseException:  # interruptions too: no half-written draft stays
+        shutil.rmtree(path, ignore_errors=True)
+        for folder in (scratch, scratch.parent):
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+        raise
+    shutil.rmtree(scratch, ignore_errors=True)  # removing a file's other links changes its times
 
 
 def reserve(path: Path) -> None:

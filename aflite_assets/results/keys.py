@@ -40,31 +40,20 @@ class ResultKey:
 
 
 def is_digest(value: object) -> bool:
-    """Return True if a value has the form of a key's digest. A value with this form may be used as the name of a
-    folder.
-
-    The value may come from a damaged or manipulated file.
+    """Return True if a value has the form of a key's digest, so that it may be used as the name of a folder. The value
+    may come from a damaged or manipulated file.
     """
     return isinstance(value, str) and DIGEST.fullmatch(value) is not None
 
 
-def checked_digest(value: object) -> str:
-    """Return a key's digest that was read from a file which anyone may have written.
-
-    Raises:
-        ValueError: the value is not a digest.
-    """
-    if not is_digest(value):
-        raise ValueError(f"{value!r:.100} is not a key")
-    return str(value)
-
-
 def current_digest(fields: object) -> str:
-    """Return the digest in the content of a `current.json`.
+    """Return the digest in the content of a `current.json`, which anyone may have written.
 
     Raises:
         ValueError: the content has no digest.
     """
     if not isinstance(fields, dict):
         raise ValueError("the content is not a JSON object")
-    return checked_digest(fields.get("key"))
+    if not is_digest(fields.get("key")):
+        raise ValueError(f"{fields.get('key')!r:.100} is not a key")
+    return str(fields["key"])

@@ -3,63 +3,36 @@ protect results from prune.
 """
 
 import fcntl
-import json
 import logging
 import os
 import platform
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from aflite_assets.errors import DatasetBusyError, StoreError
-from aflite_assets.results.files import write_json
+from aflite_assets.results.files import read_json, write_json
 from aflite_assets.results.records import PublishedResult
 
 _log = logging.getLogger(__name__)
 _HELD: ContextVar[frozenset[Path]] = ContextVar("held dataset locks", default=frozenset())
 
 
-@dataclass(frozen=True)
-class Holder:
-    """The process that runs a dataset: process id, host name, start (ISO 8601, UTC) and purpose."""
-
-    pid: int
-    host: str
-    since: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.what}, process {self.pid} on {self.host}, since {self.since}"
+def writing(home: Path, *, wait: float = -1) -> AbstractContextManager[bool]:
+    """Hold the lock for writing one asset's partition; see `locked`."""
+    return locked(home / ".lock", wait=wait)
 
 
 @contextmanager
-def writing(home: Path) -> Iterator[None]:
-    """Hold the lock for writing one asset's partition. If another writer has the lock, wait for it.
+def locked(path: Path, *, wait: float = -1, owner: Callable[[], str] | None = None) -> Iterator[bool]:
+    """Hold the lock on a file, and yield True. Only one process of this machine can hold the lock at a time.
 
-    Raises:
-        StoreError: the folder cannot be written.
-    """
-    with alone(home / ".lock", results=home):
-        yield
-
-
-@contextmanager
-def writing_now(home: Path) -> Iterator[bool]:
-    """Try to take the lock of `writing` without waiting, and yield whether this process has the lock."""
-    with alone_now(home / ".lock") as held:
-        yield held
-
-
-@contextmanager
-def alone(path: Path, *, results: Path) -> Iterator[None]:
-    """Hold the lock on a file. Only one process of this machine can hold the lock at a time.
-
-    `results`: the folder that will be written.
+    `wait`: seconds to wait for another process; a negative number means no limit. If the other process still holds the
+    lock, yield False. `owner`: a function that describes the other process, for the log.
 
     Raises:
         StoreError: the file cannot be written.
@@ -67,45 +40,27 @@ def alone(path: Path, *, results: Path) -> Iterator[None]:
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=1)
-        except Timeout:
-            _log.info("waiting for another process that is writing %s", results)
-            lock.acquire()
+        held = _acquired(lock, 1 if wait < 0 else 0)
+        if not held and wait:
+            _log.info("waiting for %s", owner() if owner else f"another process that is writing {path.parent}")
+            held = _acquired(lock, wait)
     except OSError as error:
         raise StoreError(
-            f"results cannot be stored in {results} ({error.strerror}); make this folder writable or set AFLITE_HOME"
+            f"results cannot be stored in {path.parent}: the lock {path.name} cannot be taken ({error.strerror}); make "
+            "this folder writable or set AFLITE_HOME"
         ) from error
     try:
-        yield
+        yield held
     finally:
         lock.release()
 
 
-@contextmanager
-def alone_now(path: Path) -> Iterator[bool]:
-    """Try to take the lock of `alone` without waiting, and yield whether this process has the lock.
-
-    The folder of the lock file must exist.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
-    lock = FileLock(path)
+def _acquired(lock: FileLock, seconds: float) -> bool:
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=seconds)
     except Timeout:
-        yield False
-        return
-    except OSError as error:
-        raise StoreError(
-            f"the lock {path} cannot be taken ({error.strerror}); make it and its folder writable, or run as their "
-            "owner"
-        ) from error
-    try:
-        yield True
-    finally:
-        lock.release()
+        return False
+    return True
 
 
 @contextmanager
@@ -115,52 +70,37 @@ def running(folder: Path, partition: str, *, what: str, wait: float) -> Iterator
     if path in _HELD.get():
         yield
         return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
-        _acquire(lock, partition, wait)
-    except OSError as error:
-        raise StoreError(
-            f"the lock of {partition!r} cannot be written in {folder} ({error.strerror}); make this folder writable "
-            "or set AFLITE_HOME"
-        ) from error
-    held = _HELD.set(_HELD.get() | {path})
-    note = path.with_suffix(".json")
-    try:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        write_json(note, {"pid": os.getpid(), "host": platform.node(), "since": now, "what": what})
-        yield
-    finally:
-        _HELD.reset(held)
-        note.unlink(missing_ok=True)
-        lock.release()
 
+    def owner() -> str:
+        return f"the end of the current run of {partition}: {read_holder(path)}"
 
-def _acquire(lock: FileLock, partition: str, wait: float) -> None:
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        holder = read_holder(Path(lock.lock_file))
-        if wait:
-            _log.info("waiting for the end of the current run of %s: %s", partition, holder or "another process")
-        try:
-            lock.acquire(timeout=wait, poll_interval=0.2)
-        except Timeout:
+    with locked(path, wait=wait, owner=owner) as is_held:
+        if not is_held:
             raise DatasetBusyError(
-                f"{partition!r} is being run ({holder or 'by an unknown process'}); wait for its "
-                "end, or stop that process, and try again"
-            ) from None
+                f"{partition!r} is being run ({read_holder(path)}); wait for its end, or stop that process, and try "
+                "again"
+            )
+        before = _HELD.set(_HELD.get() | {path})
+        note = path.with_suffix(".json")
+        try:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            write_json(note, {"holder": f"{what}, process {os.getpid()} on {platform.node()}, since {now}"})
+            yield
+        finally:
+            _HELD.reset(before)
+            note.unlink(missing_ok=True)
 
 
-def read_holder(lock: Path) -> Holder | None:
-    """Return the last process that recorded itself as holder of a dataset's lock.
+def read_holder(lock: Path) -> str:
+    """Return the process that last recorded itself as holder of a dataset's lock: its purpose, process id, host and
+    start (ISO 8601, UTC).
 
     The process may have ended without removing the record.
     """
     try:
-        return Holder(**json.loads(lock.with_suffix(".json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
+        return str(read_json(lock.with_suffix(".json"))["holder"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "an unknown process"
 
 
 def occupant(locks: Path, partition: str) -> str | None:
@@ -169,18 +109,12 @@ def occupant(locks: Path, partition: str) -> str | None:
     `locks`: the folder with the locks of datasets.
     """
     lock = locks / f"{partition}.lock"
-    if not lock.exists() or is_free(lock):
-        return None
-    return str(read_holder(lock) or "an unknown process")
+    return None if not lock.exists() or is_free(lock) else read_holder(lock)
 
 
 def is_free(lock: Path) -> bool:
-    """Return True if no process holds the lock on a file.
-
-    Raises:
-        StoreError: the file cannot be written.
-    """
-    with alone_now(lock) as free:
+    """Return True if no process holds the lock on a file; see `locked`."""
+    with locked(lock, wait=0) as free:
         return free
 
 
@@ -194,39 +128,34 @@ def reading(results: Iterable[PublishedResult]) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for result in results:
-            stack.enter_context(_shared(result))
+            try:
+                there = stack.enter_context(_marked(result.path, fcntl.LOCK_SH))
+            except FileNotFoundError:
+                there = False
+            if not there:
+                raise StoreError(
+                    f"{result.asset} of {result.partition!r} has no result {result.path} any more; materialise it again"
+                )
         yield
 
 
-@contextmanager
-def _shared(result: PublishedResult) -> Iterator[None]:
-    gone = f"{result.asset} of {result.partition!r} has no result {result.path} any more; materialise it again"
-    try:
-        opened = os.open(result.path, os.O_RDONLY | os.O_DIRECTORY)
-    except FileNotFoundError:
-        raise StoreError(gone) from None
-    try:
-        fcntl.flock(opened, fcntl.LOCK_SH)
-        # Prune may have moved the folder away between opening and marking it.
-        if not result.path.is_dir() or os.fstat(opened).st_ino != result.path.stat().st_ino:
-            raise StoreError(gone)
-        yield
-    finally:
-        os.close(opened)
-
-
-@contextmanager
-def unread(folder: Path) -> Iterator[bool]:
+def unread(folder: Path) -> AbstractContextManager[bool]:
     """Yield True if no reader has marked a result's folder, else False. No reader can mark the folder while the block
     runs.
     """
+    return _marked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def _marked(folder: Path, operation: int) -> Iterator[bool]:
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(opened, operation)
         except BlockingIOError:
             yield False
             return
-        yield True
+        # Prune may have moved the folder away between opening and marking it.
+        yield os.path.samestat(os.fstat(opened), folder.stat())
     finally:
         os.close(opened)

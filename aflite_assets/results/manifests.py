@@ -12,7 +12,7 @@ import math
 import os
 import platform
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,9 +20,10 @@ from typing import Any
 
 from aflite_assets import __version__
 from aflite_assets.processors import threads_per_step
-from aflite_assets.results.files import MOST_JSON, read_json
+from aflite_assets.results.files import MOST_JSON, file_sha256, folder_files, read_json, write_json
 from aflite_assets.results.keys import ResultKey, is_digest
 
+MANIFEST = "manifest.json"
 HASH = "manifest_sha256"
 """Field of a manifest with the hash of all its other fields."""
 _HASH_BYTES = 200
@@ -31,6 +32,41 @@ _CONTRADICTION = "contradicts itself"
 _LIBRARIES = (
     "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
 )  # fmt: skip
+
+
+def write_manifest(
+    folder: Path,
+    asset: str,
+    partition: str,
+    key: ResultKey,
+    *,
+    parts: Mapping[str, Mapping[str, str]],
+    summary: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+) -> None:
+    """Write the manifest of a result into the folder with its files. `parts`: key and data version of each part.
+
+    Raises:
+        ValueError: the manifest would be larger than a reader accepts.
+    """
+    paths = folder_files(folder)
+    files = {name: file_sha256(path) for name, path in paths.items()}
+    fields = {
+        "asset": asset,
+        "partition": partition,
+        "key": key.digest,
+        "made_from": key.as_json(),
+        "data_version": content_version(files, parts),
+        "files": files,
+        "sizes": {name: path.stat().st_size for name, path in paths.items()},
+        "parts": parts,
+        "summary": _without_nan(summary),
+        "provenance": provenance,
+        "environment": environment(),
+        "published": datetime.now(UTC).isoformat(timespec="seconds"),
+        "process": os.getpid(),
+    }
+    write_json(folder / MANIFEST, sealed(fields))
 
 
 def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,10 +108,8 @@ def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str,
         manifest: dict[str, Any] = read_json(path)
     except FileNotFoundError:
         raise ValueError("is missing") from None
-    except OSError as error:
-        raise ValueError(f"cannot be read ({error.strerror})") from error
-    except ValueError as error:
-        raise ValueError(f"cannot be read ({error})") from error
+    except (OSError, ValueError) as error:
+        raise ValueError(f"cannot be read ({getattr(error, 'strerror', error)})") from error
     problem = manifest_problem(manifest, asset, partition, key)
     if problem is not None:
         raise ValueError(problem)
@@ -90,9 +124,22 @@ def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str
     such a manifest matches the files and parts, and the digest of the key matches the key's content. The manifest's
     keys are digests, its sizes are numbers of bytes, and its file names are relative paths that stay below the folder.
     """
+    if not isinstance(manifest, Mapping):
+        return _CONTRADICTION
+    if HASH not in manifest:
+        return "has no hash"
     try:
-        problem = _seal_problem(manifest) or _place_problem(manifest, asset, partition, key)
-        return problem or (None if _is_consistent(manifest) else _CONTRADICTION)
+        is_unchanged = manifest[HASH] == manifest_hash(manifest)
+    except (ValueError, RecursionError):  # an infinite number, which no published manifest contains
+        is_unchanged = False
+    if not is_unchanged:
+        return "was changed after it was published"
+    said = tuple(manifest.get(name) for name in ("asset", "partition", "key"))
+    if said != (asset, partition, key) and all(isinstance(name, str) for name in said):
+        own_asset, own_partition, own_key = (str(name)[:100] for name in said)
+        return f"belongs to another result ({own_asset!r} of {own_partition!r}, {own_key!r})"
+    try:
+        return None if said == (asset, partition, key) and _is_consistent(manifest) else _CONTRADICTION
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         return _CONTRADICTION
 
@@ -100,28 +147,6 @@ def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str
 def content_version(files: Mapping[str, str], parts: Mapping[str, Mapping[str, str]]) -> str:
     """Compute the data version from the hashes of files and the data versions of parts."""
     return ResultKey("", {"files": files}, {name: part["data_version"] for name, part in parts.items()}).digest
-
-
-def _seal_problem(manifest: Any) -> str | None:
-    if not isinstance(manifest, Mapping):
-        return _CONTRADICTION
-    if HASH not in manifest:
-        return "has no hash"
-    try:
-        own_hash = manifest_hash(manifest)
-    except (ValueError, RecursionError):  # an infinite number, which no published manifest contains
-        return "was changed after it was published"
-    return None if manifest[HASH] == own_hash else "was changed after it was published"
-
-
-def _place_problem(manifest: Mapping[str, Any], asset: str, partition: str, key: str) -> str | None:
-    said = tuple(manifest.get(name) for name in ("asset", "partition", "key"))
-    if said == (asset, partition, key):
-        return None
-    if not all(isinstance(name, str) for name in said):
-        return _CONTRADICTION
-    own_asset, own_partition, own_key = (str(name)[:100] for name in said)
-    return f"belongs to another result ({own_asset!r} of {own_partition!r}, {own_key!r})"
 
 
 def _is_consistent(manifest: Mapping[str, Any]) -> bool:
@@ -147,12 +172,12 @@ def _is_below(name: str) -> bool:
     return not any(step in ("", ".", "..") for step in name.split("/")) and b"\0" not in name.encode()
 
 
-def without_nan(value: Any) -> Any:
+def _without_nan(value: Any) -> Any:
     """Return the value with null for NaN and infinity, which JSON cannot hold."""
     if isinstance(value, Mapping):
-        return {name: without_nan(item) for name, item in value.items()}
+        return {name: _without_nan(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [without_nan(item) for item in value]
+        return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

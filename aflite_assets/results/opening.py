@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aflite_assets.paths import aflite_home
 from aflite_assets.results.object_store.address import parse_address
-from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.object_store.results import ObjectBackend
 from aflite_assets.results.store import ResultStore
 
 STORE = "AFLITE_STORE"
@@ -28,4 +28,4 @@ def open_store(home: Path | None = None, *, address: str | None = None, endpoint
         return ResultStore(home / "results")
     parsed = parse_address(given, named="address of the result store" if address else STORE, endpoint_url=endpoint_url)
     root = home / parsed.folder_name
-    return ResultStore(root, ObjectBackend(root, parsed))
+    return ResultStore(root, ObjectBackend(parsed, root))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aflite_assets.errors import StoreError
-from aflite_assets.results.files import read_json, write_json
+from aflite_assets.results.files import json_bytes, read_json
 from aflite_assets.results.records import PublishedResult
 from aflite_assets.results.store import ResultStore
 
@@ -43,8 +43,7 @@ def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -
     for new_pin in pins:
         path = _path(store, new_pin)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_json(path, asdict(new_pin))
+            store.backend.put(path.relative_to(store.root).as_posix(), json_bytes(asdict(new_pin)))
         except OSError as error:
             raise StoreError(
                 f"{new_pin.asset} of {new_pin.partition!r} was not pinned: {path.parent} cannot be written "

@@ -4,24 +4,22 @@ A folder is moved into the store's trash and deleted there. Results are removed 
 prune is killed, no result lacks its parts, but the store is larger than necessary.
 """
 
-import os
 import shutil
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from filelock import FileLock
-
 from aflite_assets.results.damage import forget, manifest_damage
-from aflite_assets.results.files import flush_entry
-from aflite_assets.results.locks import unread, writing_now
+from aflite_assets.results.files import flush_entry, folder_size
+from aflite_assets.results.locks import locked, unread, writing
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.records import DAMAGED, WORK, PublishedResult
-from aflite_assets.results.refresh_records import newest_distinct, read_refreshes, recorded_partitions
+from aflite_assets.results.refresh_records import FOLDER as REFRESHES
+from aflite_assets.results.refresh_records import newest_distinct, read_refreshes
 from aflite_assets.results.store import ResultStore
 
 KEEP = 3
@@ -36,6 +34,11 @@ PINNED, READ, WRITTEN = "pinned", "being read", "being written"
 YOUNG, PARTS = "newer than the given age", "parts of these"
 REASONS = (CURRENT, REFRESHED, MADE_FROM, PINNED, READ, WRITTEN, YOUNG, PARTS)
 """Reasons why results are kept, in words, the most important reason first."""
+
+Results = Mapping[str, Mapping[str, PublishedResult]]
+"""Results by asset and key."""
+Reasons = dict[str, dict[str, str]]
+"""Reasons why results are needed, by asset and key."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +64,17 @@ class Pruned:
     damaged: list[str] = field(default_factory=list)
     kept: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False)
 
-    def keep(self, reason: str, size: int) -> None:
-        """Add one result to the counts of kept results."""
-        count, total = self.kept.get(reason, (0, 0))
-        self.kept[reason] = (count + 1, total + size)
-
     def by_kind(self) -> Mapping[str, tuple[int, int]]:
         """Return the number and the bytes of the removed folders and files, by kind."""
-        kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-        for folder in self.removed:
-            kinds[folder.kind][0] += 1
-            kinds[folder.kind][1] += folder.size
-        return {kind: (count, size) for kind, (count, size) in kinds.items()}
+        return _counted((removal.kind, removal.size) for removal in self.removed)
+
+
+def _counted(sizes: Iterable[tuple[str, int]]) -> dict[str, tuple[int, int]]:
+    counts: dict[str, tuple[int, int]] = {}
+    for name, size in sizes:
+        count, total = counts.get(name, (0, 0))
+        counts[name] = (count + 1, total + size)
+    return counts
 
 
 def prune(
@@ -105,278 +107,217 @@ def prune(
     store.needs_folder(
         "aflite prune",
         instead=f"no published result is deleted from there automatically; copies in {store.root} may be deleted "
-        "while no "
-        "run is under way, and docs/object_store.md shows how to free space in the bucket",
+        "while no run is under way, and docs/object_store.md shows how to free space in the bucket",
     )
     store.check_format()
     if not store.root.is_dir():
         return Pruned()
-    rules = _Rules(store, keep, older_than, dry_run, datetime.now(UTC), frozenset(deleted))
+    pins = {(pin.asset, pin.partition, pin.key) for pin in read_pins(store)}
+    pruning = _Pruning(store, older_than, dry_run, frozenset(deleted), pins)
     homes: dict[str, dict[str, Path]] = defaultdict(dict)
     for asset, partition, home in store.partitions():
         homes[partition][asset] = home
-    kept_records = {partition: rules.records(partition) for partition in recorded_partitions(store)}
-    rules.read_pins()
-    pruned = Pruned()
-    with _exclusive(store) if not dry_run else nullcontext():
+    used, old_records = {}, []
+    for partition in store.backend.folders(f"{REFRESHES}/"):
+        refreshes = read_refreshes(store, partition)
+        stay = newest_distinct(refreshes, 0 if partition in deleted else keep)
+        used[partition] = [pair for refresh in stay for pair in refresh.keys.items()]
+        old_records += [each.path for each in refreshes if each not in stay and pruning.is_old(each.ended)]
+    trash = store.root / TRASH
+    with locked(store.locks_folder / ".prune.lock") if not dry_run else nullcontext():
+        left = sorted(trash.iterdir()) if trash.is_dir() else []
         for partition, places in homes.items():
-            _Dataset(rules, partition, places, kept_records.get(partition, ([], []))[0]).prune(pruned)
-        for _, paths in kept_records.values():
-            for path in paths:
-                rules.remove("records of refreshes", path, pruned)
+            pruning.prune_dataset(partition, places, used.get(partition, []))
+        for path in old_records:
+            pruning.remove("records of refreshes", path)
         for place in caches:
-            if rules.is_old(_last_change(place), LEFTOVERS):
-                rules.remove("caches", place, pruned, aside=False)
-        pruned.removed += [Removal("trash of an earlier prune", left, _size(left)) for left in rules.trash_before]
+            if pruning.is_old(_last_change(place), LEFTOVERS):
+                pruning.remove("caches", place, aside=False)
+        pruning.done.removed += [Removal("trash of an earlier prune", path, folder_size(path)) for path in left]
         if not dry_run:
-            shutil.rmtree(store.root / TRASH, ignore_errors=True)
-    pruned.kept = {reason: pruned.kept[reason] for reason in REASONS if reason in pruned.kept}
-    return pruned
-
-
-@contextmanager
-def _exclusive(store: ResultStore) -> Iterator[None]:
-    """Allow only one prune at a time. All folders in the trash then belong to the running prune."""
-    store.locks_folder.mkdir(exist_ok=True)
-    with FileLock(store.locks_folder / ".prune.lock"):
-        yield
+            shutil.rmtree(trash, ignore_errors=True)
+    kept = _counted(pruning.kept)
+    pruning.done.kept = {reason: kept[reason] for reason in REASONS if reason in kept}
+    return pruning.done
 
 
 @dataclass
-class _Rules:
-    """Rules that decide which results of each dataset are kept, and the removal of all other results."""
+class _Pruning:
+    """Rules that decide which results are kept, and the removal of all other results.
+
+    `pins`: asset, partition and key of each pinned result. `kept`: reason and size of each result that was kept.
+    """
 
     store: ResultStore
-    keep: int
     older_than: timedelta | None
     dry_run: bool
-    now: datetime
-    deleted: frozenset[str] = frozenset()
-    pinned: set[tuple[str, str, str]] = field(default_factory=set)
-    trash_before: list[Path] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        trash = self.store.root / TRASH
-        self.trash_before = sorted(trash.iterdir()) if trash.is_dir() else []
-
-    def read_pins(self) -> None:
-        self.pinned = {(pin.asset, pin.partition, pin.key) for pin in read_pins(self.store)}
-
-    def records(self, partition: str) -> tuple[list[tuple[str, str]], list[Path]]:
-        """Return the (asset, key) pairs that the kept refreshes used, and the files of the refreshes that are not
-        kept.
-        """
-        refreshes = read_refreshes(self.store, partition)
-        groups = newest_distinct(refreshes, 0 if partition in self.deleted else self.keep)
-        kept = [(asset, key) for group in groups for asset, key in group[0].keys.items()]
-        # Of refreshes that used the same results, only the newest is needed.
-        stay = {group[0].path for group in groups}
-        old = [refresh.path for refresh in refreshes if refresh.path not in stay and self.is_old(refresh.ended)]
-        return kept, old
+    deleted: frozenset[str]
+    pins: set[tuple[str, str, str]]
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    done: Pruned = field(default_factory=Pruned)
+    kept: list[tuple[str, int]] = field(default_factory=list)
 
     def is_old(self, moment: datetime, least: timedelta = timedelta(0)) -> bool:
-        age = self.now - moment
-        return age >= (least if self.older_than is None else self.older_than)
+        return self.now - moment >= (least if self.older_than is None else self.older_than)
 
-    def remove(self, kind: str, path: Path, pruned: Pruned, *, aside: bool = True) -> None:
-        """Move a folder into the trash in one step or, unless `aside` is set, delete it directly.
+    def is_young(self, result: PublishedResult) -> bool:
+        return not self.is_old(datetime.fromisoformat(result.manifest["published"]))
+
+    def remove(self, kind: str, path: Path, results: Iterable[PublishedResult] = (), *, aside: bool = True) -> None:
+        """Move a folder with results into the trash in one step or, unless `aside` is set, delete it directly.
 
         Only a folder that may exist in part, such as a cache, is deleted directly.
         """
-        removal = Removal(kind, path, _size(path))
-        if not self.dry_run:
-            if aside and path.is_dir():
-                trash = self.store.root / TRASH
-                trash.mkdir(exist_ok=True)
-                path.rename(trash / f"{path.name}-{uuid.uuid4().hex[:8]}")
-                flush_entry(path.parent)
-            elif path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-        pruned.removed.append(removal)
+        self.done.removed.append(Removal(kind, path, folder_size(path)))
+        if self.dry_run:
+            return
+        if aside and path.is_dir():
+            trash = self.store.root / TRASH
+            trash.mkdir(exist_ok=True)
+            path.rename(trash / f"{path.name}-{uuid.uuid4().hex[:8]}")
+            flush_entry(path.parent)
+        elif path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+        for result in results:
+            forget(result)
 
-
-@dataclass
-class _Dataset:
-    """One dataset's folders by asset, and the results that its kept refreshes used."""
-
-    rules: _Rules
-    partition: str
-    homes: Mapping[str, Path]
-    refreshed: list[tuple[str, str]]
-
-    def prune(self, pruned: Pruned) -> None:
+    def prune_dataset(self, partition: str, homes: Mapping[str, Path], refreshed: list[tuple[str, str]]) -> None:
+        """Prune one dataset. `homes`: its folders by asset. `refreshed`: asset and key of the results that the kept
+        refreshes used.
+        """
         with ExitStack() as stack:
             # Nobody can publish, or make something else current, below a folder that is locked here.
-            free = {asset for asset, home in self.homes.items() if stack.enter_context(writing_now(home))}
-            pruned.in_use += [
-                f"{asset} of {self.partition}: it is being written" for asset in self.homes if asset not in free
-            ]
-            results = {asset: self._readable(asset, parts=False) for asset in self.homes}
-            needed = self._needed(results)
-            for asset in sorted(free):
-                if self._removed_whole(asset, results[asset], needed[asset], pruned):
-                    continue
-                self._prune_results(asset, results[asset], needed[asset], pruned)
-                self._prune_parts(asset, pruned)
-                self._prune_leftovers(asset, pruned)
-            for asset in sorted(set(self.homes) - free):
-                for result in results[asset].values():
-                    pruned.keep(WRITTEN, _size(result.path))
+            free = {asset for asset, home in homes.items() if stack.enter_context(writing(home, wait=0))}
+            results = {asset: self._readable(asset, partition, "") for asset in homes}
+            needed = self._needed(partition, results, refreshed)
+            for asset, home in sorted(homes.items()):
+                if asset not in free:
+                    self.done.in_use.append(f"{asset} of {partition}: it is being written")
+                    self.kept += [(WRITTEN, folder_size(result.path)) for result in results[asset].values()]
+                elif not (partition in self.deleted and self._removed_whole(home, results[asset], needed[asset])):
+                    self._sweep("results", results[asset], needed[asset])
+                    self._prune_parts(asset, partition)
+                    self._prune_leftovers(home)
 
-    def _removed_whole(
-        self, asset: str, results: Mapping[str, PublishedResult], needed: Mapping[str, str], pruned: Pruned
-    ) -> bool:
-        """Remove an asset's folder of a deleted dataset, if no result in this folder is needed. Return whether the
-        folder was removed.
+    def _prune_leftovers(self, home: Path) -> None:
+        for kind, folder in (("unfinished work", WORK), ("damaged results", DAMAGED)):
+            for place in sorted(home.glob(f"{folder}/*")):
+                if self.is_old(_last_change(place), LEFTOVERS):
+                    self.remove(kind, place)
+
+    def _removed_whole(self, home: Path, results: Mapping[str, PublishedResult], needed: Mapping[str, str]) -> bool:
+        """Remove an asset's folder of a deleted dataset, unless a result is needed, young or being read. Return whether
+        the folder was removed.
         """
-        rules = self.rules
-        is_unneeded = not needed and all(rules.is_old(_published(result)) for result in results.values())
-        if self.partition not in rules.deleted or not is_unneeded:
-            return False
         with ExitStack() as stack:
-            if not all(stack.enter_context(unread(result.path)) for result in results.values()):
+            if needed or any(
+                self.is_young(one) or not stack.enter_context(unread(one.path)) for one in results.values()
+            ):
                 return False
-            rules.remove("folders of deleted datasets", self.homes[asset], pruned)
-        if not rules.dry_run:
-            for result in results.values():
-                forget(result)
+            self.remove("folders of deleted datasets", home, results.values())
         return True
 
-    def _readable(self, asset: str, *, parts: bool) -> dict[str, PublishedResult]:
+    def _readable(self, asset: str, partition: str, place: str) -> dict[str, PublishedResult]:
         """Return results or parts by key. Results with a damaged manifest are left out; `aflite doctor` repairs
         them.
         """
-        found = self.rules.store.results(asset, self.partition, parts=parts)
+        found = self.store.published(asset, partition, (place,))
         return {result.key: result for result in found if manifest_damage(result) is None}
 
-    def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
+    def _needed(self, partition: str, results: Results, refreshed: list[tuple[str, str]]) -> Reasons:
         """Return the reason why each key is needed, by asset.
 
         The keys of current results, of results that refreshes used and of results that are being read are needed. The
         keys of all inputs of these results are needed too. The keys of pinned results are needed, but not the keys of
         their inputs.
         """
-        needed: dict[str, dict[str, str]] = {asset: {} for asset in results}
+        needed: Reasons = {asset: {} for asset in results}
         versions: dict[tuple[str, str], list[PublishedResult]] = defaultdict(list)
         for asset, each in results.items():
             for result in each.values():
                 versions[asset, result.data_version].append(result)
+
+        def missing(result: PublishedResult) -> list[tuple[str, str]]:
+            """Return asset and data version of the inputs of which no result is needed yet."""
+            inputs = result.manifest["made_from"]["inputs"].items()
+            return [pair for pair in inputs if not any(one.key in needed[pair[0]] for one in versions.get(pair, []))]
+
         waiting = []
         # Refreshes and current results come first: an input among them needs no second result with the same content.
-        for asset, key, reason in self._roots(results):
+        for asset, key, reason in self._roots(partition, results, refreshed):
             if key in results.get(asset, {}):
                 waiting.append(results[asset][key])
                 needed[asset].setdefault(key, reason)
         while waiting:
-            for asset, version in waiting.pop().manifest["made_from"]["inputs"].items():
-                made = versions.get((asset, version), [])
-                if made and not any(result.key in needed[asset] for result in made):
-                    # Of several results with this content, keep the one that needs the fewest further inputs.
-                    chosen = min(made, key=lambda result: len(_missing(result, needed, versions)))
-                    needed[asset][chosen.key] = MADE_FROM
-                    waiting.append(chosen)
-        for asset, partition, key in self.rules.pinned:
-            if partition == self.partition and asset in needed:
+            for pair in filter(versions.__contains__, missing(waiting.pop())):
+                # Of several results with this content, keep the one that needs the fewest further inputs.
+                chosen = min(versions[pair], key=lambda result: len(missing(result)))
+                needed[pair[0]][chosen.key] = MADE_FROM
+                waiting.append(chosen)
+        for asset, pinned, key in self.pins:
+            if pinned == partition and asset in needed:
                 needed[asset].setdefault(key, PINNED)
         return needed
 
-    def _roots(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> Iterator[tuple[str, str, str]]:
+    def _roots(
+        self, partition: str, results: Results, refreshed: list[tuple[str, str]]
+    ) -> Iterator[tuple[str, str, str]]:
         """Yield asset, key and reason of each result that is current, was used by a kept refresh, or is being read."""
-        for asset in results if self.partition not in self.rules.deleted else ():
-            current = self.rules.store.current_key(asset, self.partition)
+        for asset in results if partition not in self.deleted else ():
+            current = self.store.current_key(asset, partition)
             if current is not None:
                 yield asset, current, CURRENT
-        for asset, key in self.refreshed:
-            yield asset, key, REFRESHED
+        yield from ((asset, key, REFRESHED) for asset, key in refreshed)
         for asset, each in results.items():
             for result in each.values():
                 with unread(result.path) as free:
                     if not free:
                         yield asset, result.key, READ
 
-    def _prune_results(
-        self, asset: str, results: Mapping[str, PublishedResult], needed: Mapping[str, str], pruned: Pruned
-    ) -> None:
+    def _sweep(self, kind: str, results: Mapping[str, PublishedResult], needed: Mapping[str, str]) -> None:
+        """Remove results that are not needed, not young and not being read. `needed`: reasons by key."""
         for key, result in results.items():
-            if key in needed or not self.rules.is_old(_published(result)):
-                pruned.keep(needed.get(key, YOUNG), _size(result.path))
-                continue
+            reason = needed.get(key, YOUNG if self.is_young(result) else None)
             with unread(result.path) as free:
-                if not free:
-                    pruned.in_use.append(f"{asset} of {self.partition}: {result.path} is being read")
-                    pruned.keep(READ, _size(result.path))
-                    continue
-                self.rules.remove("results", result.path, pruned)
-            if not self.rules.dry_run:
-                forget(result)
+                if reason is None and not free:
+                    self.done.in_use.append(f"{result.asset} of {result.partition}: {result.path} is being read")
+                    reason = READ
+                if reason is None:
+                    self.remove(kind, result.path, [result])
+                else:
+                    self.kept.append((reason, folder_size(result.path)))
 
-    def _lost(self, asset: str) -> str | None:
+    def _prune_parts(self, asset: str, partition: str) -> None:
+        lost = self._lost(asset, partition)
+        if lost is not None:  # it will be computed again from its parts
+            self.done.damaged.append(f"parts of {asset} of {partition}: {lost}; materialise it again, then prune")
+            return
+        gone = {folder.path for folder in self.done.removed}
+        named = dict[str, str]()
+        for result in self._readable(asset, partition, "").values():
+            if result.path not in gone:
+                manifest = result.manifest
+                named |= {part["key"]: PARTS for part in manifest["parts"].values()}
+                # A learning curve's samples are parts that only the result's provenance names, not its data version.
+                named |= dict.fromkeys(manifest.get("provenance", {}).get("learning_curve", {}).values(), PARTS)
+        self._sweep("parts", self._readable(asset, partition, "parts"), named)
+
+    def _lost(self, asset: str, partition: str) -> str | None:
         """Describe a result whose parts are unknown, or return None if the parts of all results are known.
 
         The parts of a damaged result are unknown, and so are the parts of a current result that was set aside.
         """
-        store = self.rules.store
-        for result in store.results(asset, self.partition):
+        for result in self.store.results(asset, partition):
             if manifest_damage(result) is not None:
                 return f"{result.path} is damaged"
-        key = store.current_key(asset, self.partition)
-        lost = key is not None and not store.has(asset, self.partition, key)
-        return f"{self.homes[asset] / str(key)}, which is current, is missing" if lost else None
-
-    def _prune_parts(self, asset: str, pruned: Pruned) -> None:
-        lost = self._lost(asset)
-        if lost is not None:  # it will be computed again from its parts
-            pruned.damaged.append(f"parts of {asset} of {self.partition}: {lost}; materialise it again, then prune")
-            return
-        gone = {folder.path for folder in pruned.removed}
-        stay = [result for result in self._readable(asset, parts=False).values() if result.path not in gone]
-        named = {part["key"] for result in stay for part in result.manifest["parts"].values()}
-        # A learning curve's samples are parts that only the result's provenance names, not its data version.
-        named |= {
-            key for result in stay for key in result.manifest.get("provenance", {}).get("learning_curve", {}).values()
-        }
-        for key, part in self._readable(asset, parts=True).items():
-            if key in named or not self.rules.is_old(_published(part)):
-                pruned.keep(PARTS, _size(part.path))
-                continue
-            self.rules.remove("parts", part.path, pruned)
-            if not self.rules.dry_run:
-                forget(part)
-
-    def _prune_leftovers(self, asset: str, pruned: Pruned) -> None:
-        home = self.homes[asset]
-        for kind, folder in (("unfinished work", WORK), ("damaged results", DAMAGED)):
-            for place in sorted((home / folder).iterdir()) if (home / folder).is_dir() else []:
-                if self.rules.is_old(_last_change(place), LEFTOVERS):
-                    self.rules.remove(kind, place, pruned)
-
-
-def _missing(
-    result: PublishedResult,
-    needed: Mapping[str, Mapping[str, str]],
-    versions: Mapping[tuple[str, str], list[PublishedResult]],
-) -> list[str]:
-    """Return the assets whose results a result was made from, if these results are not among the needed results."""
-    inputs = result.manifest["made_from"]["inputs"].items()
-    return [
-        asset
-        for asset, version in inputs
-        if not any(result.key in needed[asset] for result in versions.get((asset, version), []))
-    ]
-
-
-def _published(result: PublishedResult) -> datetime:
-    return datetime.fromisoformat(result.manifest["published"])
+        key = self.store.current_key(asset, partition)
+        if key is None or self.store.has(asset, partition, key):
+            return None
+        return f"{self.store.root / asset / partition / key}, which is current, is missing"
 
 
 def _last_change(place: Path) -> datetime:
     times = [path.lstat().st_mtime for path in (place, *place.rglob("*"))]
     return datetime.fromtimestamp(max(times), UTC)
-
-
-def _size(place: Path) -> int:
-    if not place.is_dir():
-        return place.stat().st_size
-    return sum(os.lstat(path).st_size for path in place.rglob("*") if path.is_file())

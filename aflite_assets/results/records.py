@@ -2,16 +2,17 @@
 publishes results.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import DamagedManifestError, StoreError
+from aflite_assets.results.manifests import MANIFEST as MANIFEST
 from aflite_assets.results.manifests import load_manifest
 
-MANIFEST = "manifest.json"
+Log = Callable[[str], None]
 DAMAGED, WORK = ".damaged", ".work"
 """Folders next to results: results with content that differs from what was published, and files of unfinished
 writers.
@@ -36,6 +37,11 @@ class PublishedResult:
         """The folder with the result's files."""
         return self.folder
 
+    @property
+    def exists(self) -> bool:
+        """True if there is a folder, even a damaged folder."""
+        return self.folder.is_dir()
+
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """Manifest: key, data version, summary, parts, environment and time of the result.
@@ -58,6 +64,11 @@ class PublishedResult:
     def data_version(self) -> str:
         """Hash of the published files and parts, 20 hexadecimal digits."""
         return str(self.manifest["data_version"])
+
+    @property
+    def version(self) -> dict[str, str]:
+        """Key and data version, as manifests and `current.json` name a result."""
+        return {"key": self.key, "data_version": self.data_version}
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aflite_assets.errors import StoreError
-from aflite_assets.results.files import read_json
+from aflite_assets.results.files import json_bytes, read_json
 from aflite_assets.results.records import PublishedResult
 from aflite_assets.results.store import ResultStore
 
@@ -51,24 +51,18 @@ def record_refresh(
         raise ValueError(f"a refresh belongs to one dataset, but these results belong to {sorted(partitions)}")
     (partition,) = partitions
     ended = datetime.now(UTC)
-    folder = store.root / FOLDER / partition
-    refresh = Refresh(
-        folder / f"{ended.strftime(_MOMENT)}-{uuid.uuid4().hex[:8]}.json",
-        partition,
-        ended,
-        what,
-        {name: result.key for name, result in used.items()},
-        {name: result.data_version for name, result in used.items()},
-        tuple(made),
-    )
+    path = store.root / FOLDER / partition / f"{ended.strftime(_MOMENT)}-{uuid.uuid4().hex[:8]}.json"
+    keys = {name: result.key for name, result in used.items()}
+    data_versions = {name: result.data_version for name, result in used.items()}
+    refresh = Refresh(path, partition, ended, what, keys, data_versions, tuple(made))
     fields = {**asdict(refresh), "ended": ended.isoformat()}
     del fields["path"]
     try:
-        store.write_record(refresh.path, fields)
+        store.backend.put(path.relative_to(store.root).as_posix(), json_bytes(fields))
     except OSError as error:
         raise StoreError(
-            f"the record of this run cannot be written to {folder} ({error.strerror}); its results are published, "
-            "so free some space or make the folder writable, and run again"
+            f"the record of this run cannot be written to {path.parent} ({error.strerror}); its results are "
+            "published, so free some space or make the folder writable, and run again"
         ) from error
     return refresh
 
@@ -83,22 +77,16 @@ def read_refreshes(store: ResultStore, partition: str) -> tuple[Refresh, ...]:
     return tuple(_read(path) for path in sorted(folder.glob("[0-9]*.json"), reverse=True))
 
 
-def recorded_partitions(store: ResultStore) -> list[str]:
-    """Return the names of the datasets that have a record."""
-    folder = store.root / FOLDER
-    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[Refresh]:
+    """Return the newest records, `most` at most, of which no two used the same results.
 
-
-def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[list[Refresh]]:
-    """Group the records by the results that they used, and return the `most` newest groups.
-
-    Without groups, the records of a month without changes would be the newest records, and the results of earlier
-    records would be pruned.
+    Otherwise, the records of a month without changes would be the newest records, and the results of earlier records
+    would be pruned.
     """
-    groups: dict[tuple[tuple[str, str], ...], list[Refresh]] = {}
+    distinct: dict[tuple[tuple[str, str], ...], Refresh] = {}
     for refresh in refreshes:
-        groups.setdefault(tuple(sorted(refresh.keys.items())), []).append(refresh)
-    return list(groups.values())[:most]
+        distinct.setdefault(tuple(sorted(refresh.keys.items())), refresh)
+    return list(distinct.values())[:most]
 
 
 def _read(path: Path) -> Refresh:
@@ -112,7 +100,8 @@ def _read(path: Path) -> Refresh:
                 f"the record names dataset {refresh.partition!r:.100} and time {refresh.ended}; it needs this folder's "
                 "dataset and a time zone"
             )
-        if not all(_is_text_by_text(values) for values in (refresh.keys, refresh.data_versions)):
+        texts = [text for values in (refresh.keys, refresh.data_versions) for item in values.items() for text in item]
+        if not all(isinstance(text, str) for text in texts):
             raise ValueError("`keys` or `data_versions` does not map assets to texts")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
@@ -120,7 +109,3 @@ def _read(path: Path) -> Refresh:
             "this record, and then its results may be removed"
         ) from error
     return refresh
-
-
-def _is_text_by_text(values: object) -> bool:
-    return isinstance(values, dict) and all(isinstance(each, str) for item in values.items() for each in item)

@@ -9,12 +9,13 @@ The files are not part of the result: no data version depends on them, and compu
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from aflite_assets.results.files import read_json, write_json
+from aflite_assets.results.manifests import HASH, manifest_hash, sealed
 from aflite_assets.results.records import PublishedResult
 
 FOLDER = "shown"
@@ -29,14 +30,29 @@ def kept_beside(result: PublishedResult, name: str, *, version: str, make: Calla
     the error is logged, and the value is computed again the next time.
     """
     path = result.path.parent / FOLDER / f"{result.key}-{name}-{version}.json"
-    text = _read(path, result.data_version)
-    if text is None:
-        text = json.dumps(make())
-        _write(path, {"data_version": result.data_version, "sha256": _sha256(text), "value": text})
-        for older in path.parent.glob(f"{result.key}-{name}-*.json"):
-            if older != path:
-                older.unlink(missing_ok=True)
+    kept = _read(path, result.data_version)
+    if kept is not None:
+        return kept
+    text = json.dumps(make())  # may contain NaN, unlike other JSON files of the store
+    try:
+        path.parent.mkdir(exist_ok=True)
+        write_json(path, sealed({"data_version": result.data_version, "value": text}))
+    except (OSError, ValueError) as error:  # a full disk, or a value that is larger than a reader accepts
+        _log.warning("%s could not be written (%s)", path, getattr(error, "strerror", error))
+    for older in path.parent.glob(f"{result.key}-{name}-*.json"):
+        if older != path:
+            older.unlink(missing_ok=True)
     return json.loads(text)
+
+
+def _read(path: Path, data_version: str) -> Any:
+    """Return the stored value, or None if it is missing, damaged or of another data version."""
+    try:
+        content = read_json(path)
+        sound = content[HASH] == manifest_hash(content) and content["data_version"] == data_version
+        return json.loads(content["value"]) if sound else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 @cache
@@ -45,33 +61,7 @@ def sources_version(files: tuple[Path, ...]) -> str:
     files.
     """
     digest = hashlib.sha256()
-    for path in _expanded(files):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    for place in files:
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]
-
-
-def _expanded(files: Iterable[Path]) -> list[Path]:
-    return [file for path in files for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
-
-
-def _read(path: Path, data_version: str) -> str | None:
-    try:
-        content = read_json(path)
-        text, digest = content["value"], content["sha256"]
-        sound = content["data_version"] == data_version and _sha256(text) == digest
-        json.loads(text)  # may contain NaN, unlike other JSON files of the store
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-    return str(text) if sound else None
-
-
-def _write(path: Path, content: dict[str, str]) -> None:
-    try:
-        path.parent.mkdir(exist_ok=True)
-        write_json(path, content)
-    except OSError as error:
-        _log.warning("%s could not be written (%s)", path, error.strerror)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

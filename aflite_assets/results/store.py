@@ -13,36 +13,30 @@
 ```
 """
 
+import errno
 import json
 import logging
 import math
+import os
 import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from aflite_assets.errors import (
-    DamagedManifestError,
-    StoreAccessError,
-    StoreError,
-    StoreUnreachableError,
-    UnsupportedStoreError,
-)
+from aflite_assets.errors import StoreError, UnsupportedStoreError
 from aflite_assets.results import locks
-from aflite_assets.results.backend import Backend, Log, Look
-from aflite_assets.results.damage import Damage
-from aflite_assets.results.files import folder_hashes, json_bytes, parse_json, write_json
-from aflite_assets.results.folder_store.backend import FolderBackend
+from aflite_assets.results.damage import Damage, Look, own_damage
+from aflite_assets.results.files import parse_json, whole_folder
+from aflite_assets.results.folder_backend import FolderBackend
 from aflite_assets.results.keys import ResultKey, current_digest, is_digest
-from aflite_assets.results.manifests import load_manifest
-from aflite_assets.results.publishing import explain_full_disk, explain_obstacle, whole_folder, write_manifest
-from aflite_assets.results.records import DAMAGED as DAMAGED
-from aflite_assets.results.records import MANIFEST, WORK, PublishedResult
+from aflite_assets.results.manifests import write_manifest
+from aflite_assets.results.object_store.results import ObjectBackend
+from aflite_assets.results.records import MANIFEST, WORK, Log, PublishedResult
 
 FORMAT = 2
 """Version of folders, manifests and keys. A store of another version is refused."""
@@ -57,20 +51,17 @@ _format_seen: dict["ResultStore", float] = {}
 """Time, by this process's clock, at which a store's format was last found correct."""
 
 
+Backend = FolderBackend | ObjectBackend
 Summary = Mapping[str, Any]
 Write = Callable[["Draft"], Summary]
 
 
 @dataclass(frozen=True)
 class StoredResult:
-    """A result. `cached`: whether the result was found in the store instead of being computed.
-
-    `damage`: the damage of an earlier result with the same key that this result replaced, or None.
-    """
+    """A result. `cached`: whether the result was found in the store instead of being computed."""
 
     result: PublishedResult
     cached: bool
-    damage: Damage | None = None
 
 
 @dataclass
@@ -113,10 +104,6 @@ class Draft:
         self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
 
 
-def _no_log(_: str) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class ResultStore:
     """Results that any number of processes share. The results are in the folder `root`, or at `remote` with local
@@ -127,7 +114,7 @@ class ResultStore:
     """
 
     root: Path
-    remote: Backend | None = None
+    remote: ObjectBackend | None = None
 
     @property
     def backend(self) -> Backend:
@@ -142,7 +129,7 @@ class ResultStore:
     @property
     def keeps_copies(self) -> bool:
         """True if local files are copies of files in an object store."""
-        return self.backend.keeps_copies
+        return self.remote is not None
 
     def needs_folder(self, command: str, *, instead: str) -> None:
         """Check that the results are in a folder, for a command that lists its files.
@@ -160,25 +147,16 @@ class ResultStore:
         """Return the size in bytes of everything in the store that belongs to a dataset."""
         return sum(self.backend.size(f"{name}/{partition}/") for name in self.backend.folders(""))
 
-    def write_record(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Write a record of JSON values to a path below `root`, completely or not at all.
-
-        Raises:
-            OSError: the folder cannot be written.
-            StoreError: the object store cannot be written.
-        """
-        self.backend.put(self._name(path), json_bytes(fields))
-
     def find(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
         """Return the published result of a key, or None. A damaged result counts as missing; see `damage`."""
         self.check_format()
-        there = self.backend.published(asset, partition, self._home(asset, partition) / key.digest)
-        return there if there is not None and self.backend.damage(there, Look.FOUND) is None else None
+        result = self._result(asset, partition, key.digest)
+        return result if self._is_sound(result, Look.FOUND) else None
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
         """Return the damage of the published result of a key, or None if it is undamaged or missing."""
-        there = self.backend.published(asset, partition, self._home(asset, partition) / key.digest)
-        return None if there is None else self.backend.damage(there, Look.FOUND)
+        result = self._result(asset, partition, key.digest)
+        return self.backend.damage(result, Look.FOUND) if result.exists else None
 
     def current(self, asset: str, partition: str) -> PublishedResult:
         """Return the result of an asset's partition that downstream stages read.
@@ -186,16 +164,17 @@ class ResultStore:
         Raises:
             StoreError: no result was published yet, or the current result no longer exists.
         """
-        home = self._home(asset, partition)
         key = self.current_key(asset, partition)
         if key is None:
             raise StoreError(
                 f"{asset} of {partition!r} was never materialised below {self.place}; materialise it first"
             )
-        result = self._listed(asset, partition, home / key)
-        if result is None:
-            place = f"{self.place}/{self._name(home / key)}"
-            raise StoreError(f"{asset} of {partition!r} no longer has a current result: {place}; materialise it again")
+        result = self._result(asset, partition, key)
+        if not self._is_sound(result, Look.LISTED):
+            raise StoreError(
+                f"{asset} of {partition!r} no longer has a current result: {self.place}/{self._name(result.folder)}; "
+                "materialise it again"
+            )
         return result
 
     def current_key(self, asset: str, partition: str) -> str | None:
@@ -214,7 +193,7 @@ class ResultStore:
             ) from None
 
     def get_or_create(
-        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
+        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _log.debug
     ) -> StoredResult:
         """Return the stored result of a key, or compute the result with `write` and publish it.
 
@@ -224,37 +203,38 @@ class ResultStore:
         Raises:
             StoreError: the folder cannot be written.
         """
-        home = self._home(asset, partition)
-        with explain_full_disk(f"{asset} of {partition!r}", home), self._locked(home):
+        wanted = self._result(asset, partition, key.digest)
+        home = wanted.folder.parent
+        with self._locked(home):
             asked = self.backend.now()
-            then = f"{asset} of {partition!r} will be computed again"
-            existing, damage = self._reusable(asset, partition, home / key.digest, then, log)
-            result = existing or self._publish(asset, partition, key, home / key.digest, write, log)
+            is_there = self._is_reusable(wanted, f"{asset} of {partition!r} will be computed again", log)
+            result = wanted if is_there else self._publish(wanted, key, write, log)
             self._make_current(result, asked, log)
             shutil.rmtree(home / WORK, ignore_errors=True)  # unfinished work of writers of other keys
-        return StoredResult(result, cached=existing is not None, damage=damage)
+        return StoredResult(result, cached=is_there)
 
     def get_or_create_part(
-        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
+        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _log.debug
     ) -> StoredResult:
         """Return a stored part of a key, or compute and publish the part, as `get_or_create` does for a result. Call
         this method only while a result of the part's asset is being written.
         """
-        part = self.find_part_or_set_aside(asset, partition, key, log=log)
-        folder = self._part_folder(asset, partition, key)
-        return StoredResult(part or self._publish(asset, partition, key, folder, write, log), cached=part is not None)
+        there = self.find_part_or_set_aside(asset, partition, key, log=log)
+        part = there or self._publish(self._result(asset, partition, key.digest, "parts"), key, write, log)
+        return StoredResult(part, cached=there is not None)
 
     def find_part_or_set_aside(
-        self, asset: str, partition: str, key: ResultKey, *, log: Log = _no_log
+        self, asset: str, partition: str, key: ResultKey, *, log: Log = _log.debug
     ) -> PublishedResult | None:
         """Return the undamaged published part of a key, or None. A damaged part is set aside.
 
         Only a writer that holds the asset's lock may call this method.
         """
+        part = self._result(asset, partition, key.digest, "parts")
         then = f"this part of {asset} of {partition!r} will be computed again"
-        return self._reusable(asset, partition, self._part_folder(asset, partition, key), then, log)[0]
+        return part if self._is_reusable(part, then, log) else None
 
-    def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _no_log) -> None:
+    def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _log.debug) -> None:
         """Check inputs before they are used: compare the files of the results, and of their parts, with the hashes.
 
         Raises:
@@ -264,18 +244,17 @@ class ResultStore:
         for result in inputs:
             if self.backend.damage(result, Look.READ) is None:
                 continue
-            name = f"{result.asset} of {result.partition!r}"
             with self._locked(self._home(result.asset, result.partition)):
                 damage = self.backend.damage(result, Look.READ)  # another process may have repaired it meanwhile
                 away = damage is not None and self._set_aside(damage, f"{reader} cannot be computed from it", log)
             if damage is not None:
                 raise StoreError(
-                    f"{reader} was not computed: its input {name} is damaged ({damage.files}) and was "
-                    f"{'set aside' if away else 'published again meanwhile'}; materialise {result.asset} again, or "
-                    "the whole dataset"
+                    f"{reader} was not computed: its input {result.asset} of {result.partition!r} is damaged "
+                    f"({damage.files}) and was {'set aside' if away else 'published again meanwhile'}; materialise "
+                    f"{result.asset} again, or the whole dataset"
                 )
 
-    def set_aside(self, damage: Damage, *, log: Log = _no_log) -> bool:
+    def set_aside(self, damage: Damage, *, log: Log = _log.debug) -> bool:
         """Remove a damaged result or part from its place. The lock of the asset is held during the removal.
 
         The next run computes it again. Return whether the result was removed; a result that was published again before
@@ -284,25 +263,7 @@ class ResultStore:
         with self._locked(self._home(damage.result.asset, damage.result.partition)):
             return self._set_aside(damage, "it is computed again when its stage runs", log)
 
-    def bring_current(self, asset: str) -> None:
-        """Fetch the current results of an asset into `root`, so that their files can be served from there.
-
-        Other `current.json` files are removed. A lost result is left out, with a warning.
-
-        Raises:
-            StoreError: the object store cannot be reached, or refuses.
-        """
-        if not self.keeps_copies:
-            return
-        brought = {
-            home for name, partition, home in self.partitions() if name == asset and self._bring(asset, partition)
-        }
-        for mark in self.root.glob(f"{asset}/*/{CURRENT}"):
-            if mark.parent not in brought:
-                mark.unlink(missing_ok=True)
-
-    @contextmanager
-    def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> Iterator[None]:
+    def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> AbstractContextManager[None]:
         """Hold the lock that allows only one run of a dataset on this machine. The lock is released when its process
         ends.
 
@@ -316,8 +277,7 @@ class ResultStore:
         """
         self._home("dataset", partition)
         self.check_format()
-        with locks.running(self.locks_folder, partition, what=what, wait=wait):
-            yield
+        return locks.running(self.locks_folder, partition, what=what, wait=wait)
 
     @property
     def locks_folder(self) -> Path:
@@ -331,24 +291,24 @@ class ResultStore:
         """
         if time.monotonic() - _format_seen.get(self, -math.inf) < self.backend.format_seconds:
             return
+        place = f"{self.place}/{FORMAT_FILE}"
         expected = f'write {{"format": {FORMAT}}} into it if this version of aflite-assets made the store'
         try:
             body = self.backend.read(FORMAT_FILE)
-            content = None if body is None else parse_json(body)
+            content = {"format": FORMAT} if body is None else parse_json(body)
         except (OSError, ValueError) as error:
-            raise StoreError(f"{self.place}/{FORMAT_FILE} cannot be read ({error}); {expected}") from None
-        if body is None:
-            return
+            raise StoreError(f"{place} cannot be read ({error}); {expected}") from None
         written = content.get("format") if isinstance(content, dict) else None
         if type(written) is not int or written < 1:
             text = json.dumps(content)
             held = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ..."
-            raise StoreError(f"{self.place}/{FORMAT_FILE} holds {held}, which is not a format of a store; {expected}")
+            raise StoreError(f"{place} holds {held}, which is not a format of a store; {expected}")
         if written != FORMAT:
             by = "a later version wrote: update this one, or" if written > FORMAT else "a version before 0.2.0 wrote:"
             where = f"the results in {self.place} are of store format {written}"
             raise StoreError(f"{where}, which {by} set AFLITE_HOME to another folder")
-        _format_seen[self] = time.monotonic()
+        if body is not None:
+            _format_seen[self] = time.monotonic()
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
         """Return every partition of every asset with results, as (asset, partition, folder), ordered by name."""
@@ -363,43 +323,29 @@ class ResultStore:
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
         """Yield every result, or every part, of an asset's partition. Results without a manifest are left out."""
-        home = self._home(asset, partition)
-        place = home / "parts" if parts else home
-        for key in self.backend.folders(f"{self._name(place)}/"):
-            result = self._listed(asset, partition, place / key) if is_digest(key) else None
-            if result is not None:
-                yield result
+        found = self.published(asset, partition, ("parts",) if parts else ("",))
+        return (result for result in found if self._is_sound(result, Look.LISTED))
 
-    def _listed(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
-        there = self.backend.published(asset, partition, folder)
-        return there if there is not None and self.backend.damage(there, Look.LISTED) is None else None
+    def published(self, asset: str, partition: str, places: Iterable[str] = ("", "parts")) -> Iterator[PublishedResult]:
+        """Yield every result of an asset's partition, and then every part, even if they are damaged."""
+        for place in places:
+            names = self.backend.folders(f"{self._name(self._home(asset, partition) / place)}/")
+            results = (self._result(asset, partition, key, place) for key in names if is_digest(key))
+            yield from (result for result in results if result.exists)
 
-    def _reusable(
-        self, asset: str, partition: str, folder: Path, then: str, log: Log
-    ) -> tuple[PublishedResult | None, Damage | None]:
-        """Return the published result of a key, and the damage of a result that was set aside."""
-        there = self.backend.published(asset, partition, folder)
-        damage = None if there is None else self.backend.damage(there, Look.REUSED)
+    def _result(self, asset: str, partition: str, key: str, place: str = "") -> PublishedResult:
+        """Return the result of a key, or the part if `place` is "parts". It may be missing or damaged."""
+        return self.backend.result(asset, partition, self._home(asset, partition) / place / key)
+
+    def _is_sound(self, result: PublishedResult, look: Look) -> bool:
+        return result.exists and self.backend.damage(result, look) is None
+
+    def _is_reusable(self, result: PublishedResult, then: str, log: Log) -> bool:
+        """Return True if a result exists without damage. A damaged result is set aside."""
+        damage = self.backend.damage(result, Look.REUSED) if result.exists else None
         if damage is not None:
             self._set_aside(damage, then, log)
-        return (there if damage is None else None), damage
-
-    def _bring(self, asset: str, partition: str) -> bool:
-        try:
-            if self.current_key(asset, partition) is None:
-                return False
-            result = self.current(asset, partition)
-            folder = result.path
-        except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError):
-            raise
-        except StoreError as error:
-            _log.warning("%s", error)
-            return False
-        write_json(folder.parent / CURRENT, {"key": result.key, "data_version": result.data_version})
-        return True
-
-    def _part_folder(self, asset: str, partition: str, key: ResultKey) -> Path:
-        return self._home(asset, partition) / "parts" / key.digest
+        return result.exists and damage is None
 
     def _home(self, asset: str, partition: str) -> Path:
         for name in (asset, partition):
@@ -420,31 +366,24 @@ class ResultStore:
     @contextmanager
     def _locked(self, home: Path) -> Iterator[None]:
         self.check_format()
-        with locks.writing(home), explain_obstacle(home):
+        with locks.writing(home), _explained(home):
             self.backend.prepare(FORMAT_FILE, _FORMAT_BODY)
             yield
 
     def _make_current(self, result: PublishedResult, asked: datetime | None, log: Log) -> None:
         """Make a result the current result, unless the current one was requested later (by the store's clock)."""
         asset, partition = result.asset, result.partition
-        mark = {"key": result.key, "data_version": result.data_version}
-        if asked is not None:
-            mark["asked"] = asked.isoformat()
-        stays = self.backend.replace(
-            self._name(self._home(asset, partition) / CURRENT),
-            json_bytes(mark),
-            unless=lambda body: asked is not None and _asked(body) > asked,
-        )
+        name = self._name(self._home(asset, partition) / CURRENT)
+        stays = self.backend.make_current(name, result.version, asked)
         # Two machines that made the same result at once agree about what is current.
-        if stays is not None and (key := current_digest(parse_json(stays))) != result.key:
-            log(f"another machine requested {asset} of {partition!r} later: its {key} remains current")
+        if stays not in (None, result.key):
+            log(f"another machine requested {asset} of {partition!r} later: its {stays} remains current")
 
     def _set_aside(self, damage: Damage, then: str, log: Log) -> bool:
-        result = damage.result
         for part in damage.parts:
             self._set_aside(part, then, log)
-        how = self.backend.set_aside(result)
-        place = f"{self.place}/{self._name(result.folder)}"
+        how = self.backend.set_aside(damage.result)
+        place = f"{self.place}/{self._name(damage.result.folder)}"
         if how is None:
             _log.info("%s was repaired or published again meanwhile, so it is kept", place)
             return False
@@ -453,48 +392,55 @@ class ResultStore:
         log(line)
         return True
 
-    def _publish(
-        self, asset: str, partition: str, key: ResultKey, target: Path, write: Write, log: Log
-    ) -> PublishedResult:
-        work = self._home(asset, partition) / WORK / key.digest
+    def _publish(self, wanted: PublishedResult, key: ResultKey, write: Write, log: Log) -> PublishedResult:
+        asset, partition = wanted.asset, wanted.partition
+        work = self._home(asset, partition) / WORK / wanted.key
         # If publishing fails, the folder remains, so that the work is not repeated.
-        ready = work / "ready" / key.digest
-        if self._can_be_published(asset, partition, ready):
+        ready = work / "ready" / wanted.key
+        if self._can_be_published(PublishedResult(asset, partition, wanted.key, ready)):
             log(f"{asset} of {partition!r} was computed before but not published: {ready} is published now")
         else:
             shutil.rmtree(ready.parent, ignore_errors=True)
             draft = Draft(self, asset, partition, key, work / "draft", work / "scratch", log)
             with whole_folder(draft.path, draft.scratch, ready=ready):
                 summary = write(draft)
-                write_manifest(
-                    draft.path, asset, partition, key, parts=draft.parts, summary=summary, provenance=draft.provenance
-                )
-        result = self.backend.publish(ready, PublishedResult(asset, partition, key.digest, target), log)
+                parts = {name: part.version for name, part in draft.parts.items()}
+                facts = draft.provenance
+                write_manifest(draft.path, asset, partition, key, parts=parts, summary=summary, provenance=facts)
+        # Another record, because this one may hold the manifest of a result that was set aside.
+        result = self.backend.publish(ready, self.backend.result(asset, partition, wanted.folder), log)
         shutil.rmtree(work, ignore_errors=True)
         return result
 
-    def _can_be_published(self, asset: str, partition: str, ready: Path) -> bool:
+    def _can_be_published(self, made: PublishedResult) -> bool:
         """Return True if a folder holds a complete result that was not published and whose parts are unchanged."""
-        try:
-            manifest = load_manifest(ready / MANIFEST, asset, partition, ready.name)
-            hashes = folder_hashes(ready)
-            del hashes[MANIFEST]
-            if hashes != manifest["files"]:
-                return False
-            parts = self._home(asset, partition) / "parts"
-            found = [(self._listed(asset, partition, parts / part["key"]), part) for part in manifest["parts"].values()]
-            return all(there is not None and there.data_version == part["data_version"] for there, part in found)
-        except (OSError, ValueError, KeyError, TypeError, DamagedManifestError):
+        if not made.exists or own_damage(made, ignore_cache=True):
             return False
+        for part in made.manifest["parts"].values():
+            there = self._result(made.asset, made.partition, part["key"], "parts")
+            if not self._is_sound(there, Look.FOUND) or there.data_version != part["data_version"]:
+                return False
+        return True
 
 
-def _asked(mark: bytes) -> datetime:
-    """Return when the result in `current.json` was requested, or the earliest possible time if unknown."""
-    earliest = datetime.min.replace(tzinfo=UTC)
+@contextmanager
+def _explained(home: Path) -> Iterator[None]:
+    """Raise an error with advice if the disk is full, or if another file or folder has a path that the store needs.
+
+    Errors with another cause pass unchanged.
+    """
     try:
-        fields = parse_json(mark)
-        current_digest(fields)
-        asked = datetime.fromisoformat(fields["asked"])
-    except (ValueError, KeyError, TypeError):  # written by hand
-        return earliest
-    return earliest if asked.tzinfo is None else asked
+        yield
+    except OSError as error:
+        name, named = f"{home.parent.name} of {home.name!r}", str(error.filename2 or error.filename)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreError(
+                f"{name} was not published: no space is left for {home} ({error.strerror}); free some space, or set "
+                "AFLITE_HOME to a folder on a larger disk, and try again"
+            ) from error
+        if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR) and named.startswith(f"{home}{os.sep}"):
+            raise StoreError(
+                f"{name} cannot be stored, because another file or folder has the path {named} ({error.strerror}); "
+                "move it away and try again"
+            ) from error
+        raise

@@ -50,7 +50,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(root: Path) -> Iterator[ResultServer]:
-    with make_server(root, 0) as server:
+    with make_server(ResultStore(root), 0) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
@@ -150,7 +150,7 @@ def test_this_machines_names_are_served_whatever_the_port(server: ResultServer, 
 
 def test_the_host_of_the_address_told_is_served(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AFLITE_RESULTS_URL", "https://results.example/aflite")
-    with make_server(root, 0) as server:
+    with make_server(ResultStore(root), 0) as server:
         assert server.hosts == {"127.0.0.1", "localhost", "results.example"}
 
 
@@ -169,7 +169,7 @@ def test_the_start_page_links_current_reports(server: ResultServer, tmp_path: Pa
     assert status == 200
     assert f'<a href="/{REPORT}">digits</a>'.encode() in body
     assert "script" not in headers["content-security-policy"]
-    assert "There are no reports yet; materialise benchmark_report." in index_page(tmp_path / "nowhere")
+    assert "There are no reports yet; materialise benchmark_report." in index_page(ResultStore(tmp_path / "nowhere"))
 
 
 @pytest.mark.parametrize(
@@ -208,6 +208,7 @@ def test_a_report_that_lies_elsewhere_is_not_linked(server: ResultServer, tmp_pa
     outside = tmp_path / "outside" / KEY
     outside.mkdir(parents=True)
     (outside / "report.html").write_text("outside")
+    (outside / "manifest.json").write_text("{}")
     (outside.parent / "current.json").write_text(json.dumps({"key": KEY}))
     if kind == "linked dataset":
         broken.symlink_to(outside.parent)
@@ -226,6 +227,7 @@ def test_a_report_that_lies_elsewhere_is_not_linked(server: ResultServer, tmp_pa
         "folder": "current.json cannot be read (the path is not a regular file)",
         "pipe": "current.json cannot be read (the path is not a regular file)",
         "odd name": "",
+        "missing": f"{server.root}/benchmark_report/broken/{KEY}; materialise it again",
     }.get(kind, "broken is not shown: its current report is missing; materialise benchmark_report of it again")
     assert expected in page
     assert f'<a href="/{REPORT}">digits</a>' in page

@@ -22,7 +22,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     paths: list[Path] = []
     hash_ = FileHashes._hash
 
-    def noting(self: FileHashes, path: Path, mark: FileMark) -> str:
+    def noting(self: FileHashes, path: Path, mark: FileMark) -> tuple[str | None, int]:
         paths.append(path)
         return hash_(self, path, mark)
 

@@ -1,6 +1,5 @@
 """What is kept beside a result: made once, made again when it is missing, damaged or of another version."""
 
-import hashlib
 import json
 import logging
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
+from aflite_assets.results.manifests import sealed
 from aflite_assets.results.sidecar_files import kept_beside, sources_version
 
 
@@ -76,8 +76,7 @@ def test_a_value_that_is_no_json_is_made_again(result: PublishedResult) -> None:
     make = Counting()
     kept_beside(result, "pictures", version="v1", make=make)
     (path,) = files(result)
-    content = {**json.loads(path.read_text()), "value": "x", "sha256": hashlib.sha256(b"x").hexdigest()}
-    path.write_text(json.dumps(content))
+    path.write_text(json.dumps(sealed({**json.loads(path.read_text()), "value": "x"})))
     assert kept_beside(result, "pictures", version="v1", make=make)["n"] == 2
 
 
@@ -107,3 +106,12 @@ def test_a_version_changes_with_the_code(tmp_path: Path) -> None:
         versions.append(sources_version((tmp_path / "b.py", tmp_path / "code")))
     assert len(set(versions)) == 4
     assert all(len(version) == 12 for version in versions)
+
+
+def test_a_value_that_is_too_large_to_be_read_again_is_returned(
+    result: PublishedResult, caplog: pytest.LogCaptureFixture
+) -> None:
+    large = "x" * (64 << 20)
+    with caplog.at_level(logging.WARNING):
+        assert kept_beside(result, "pictures", version="v1", make=lambda: large) == large
+    assert "pictures-v1.json could not be written (a manifest of 67," in caplog.text

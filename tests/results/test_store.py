@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import StoreError
-from aflite_assets.results import Draft, ResultKey, ResultStore, publishing
+from aflite_assets.results import Draft, ResultKey, ResultStore, files, manifests
 from aflite_assets.results.damage import find_damage
 
 
@@ -111,7 +111,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(
         return {}
 
     if moment != "write":
-        monkeypatch.setattr(publishing, moment, full)
+        monkeypatch.setattr(manifests if moment == "write_json" else files, moment, full)
     with pytest.raises(
         StoreError, match=r"of 'digits' was not published: .* \(No space left on device\); free some space, or set"
     ):

@@ -18,7 +18,9 @@ REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 SCHEME = "s3://"
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_STEP = re.compile(r"(?!\.)[A-Za-z0-9_.=-]+")
+_BUCKET_RULE = "a bucket: 3 to 63 lower-case letters, digits, dots and hyphens"
+_PREFIX = re.compile(r"((?!\.)[A-Za-z0-9_.=-]+(/(?!\.)[A-Za-z0-9_.=-]+)*)?")
+_PREFIX_RULE = "its prefix: letters, digits and _ . = - between single slashes, no dot in front"
 
 
 @dataclass(frozen=True)
@@ -71,22 +73,13 @@ def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> 
         )
     bucket, _, prefix = text.removeprefix(SCHEME).partition("/")
     prefix = prefix.removesuffix("/")
-    if not _BUCKET.fullmatch(bucket):
-        raise InvalidInputError(
-            f"{named} is {shown_value(text)}, and {shown_value(bucket)} cannot be a bucket: 3 to 63 lower-case "
-            f"letters, digits, dots and hyphens; {example}"
-        )
-    if prefix and not all(_STEP.fullmatch(step) for step in prefix.split("/")):
-        raise InvalidInputError(
-            f"{named} is {shown_value(text)}, and {shown_value(prefix)} cannot be its prefix: letters, digits and "
-            f"_ . = - between single slashes, no dot in front; {example}"
-        )
-    return StoreAddress(bucket, prefix, _endpoint(endpoint_url), _first(REGIONS)[1])
-
-
-def _endpoint(given: str | None) -> str | None:
-    named, value = ("endpoint_url of the result store", given) if given else _first(ENDPOINTS)
-    return plain_address(value, named=named) if value else None
+    for part, shape, rule in ((bucket, _BUCKET, _BUCKET_RULE), (prefix, _PREFIX, _PREFIX_RULE)):
+        if not shape.fullmatch(part):
+            raise InvalidInputError(
+                f"{named} is {shown_value(text)}, and {shown_value(part)} cannot be {rule}; {example}"
+            )
+    name, server = ("endpoint_url of the result store", endpoint_url) if endpoint_url else _first(ENDPOINTS)
+    return StoreAddress(bucket, prefix, plain_address(server, named=name) if server else None, _first(REGIONS)[1])
 
 
 def _first(variables: tuple[str, ...]) -> tuple[str, str | None]:

@@ -3,6 +3,7 @@ prefix.
 """
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,11 @@ from aflite_assets.errors import (
 )
 from aflite_assets.results.object_store.address import StoreAddress
 
+
+class OtherContentError(LostObjectsError):
+    """Error that is raised if an object's content does not match the checksum that the server stores."""
+
+
 PART_BYTES = 16 << 20
 """Size in bytes of the parts in which larger files are transferred."""
 _BLOCK = 1 << 20
@@ -31,26 +37,59 @@ _TRIES = 8
 """Number of attempts of a conditional write that collides with another write."""
 _DOWNLOADS = 3
 """Number of attempts to read content, if the connection breaks or the content contradicts the server's checksum."""
-_RIGHTS = (
-    "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and for `aflite doctor` "
-    "s3:ListBucketMultipartUploads"
+_NO_SUCH = ("NoSuchKey", "NotFound")
+_REFUSALS: tuple[tuple[str, type[StoreError], str], ...] = (
+    ("NoSuchBucket", StoreAccessError, "create the bucket {bucket!r}, or correct AFLITE_STORE"),
+    (
+        "PermanentRedirect AuthorizationHeaderMalformed IllegalLocationConstraintException 301",
+        StoreAccessError,
+        "the bucket is in another region: set AWS_REGION to it",
+    ),
+    (
+        "ExpiredToken InvalidAccessKeyId InvalidToken SignatureDoesNotMatch",
+        StoreAccessError,
+        "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile",
+    ),
+    (
+        "AccessDenied AllAccessDisabled Forbidden RequestTimeTooSkewed 401 403",
+        StoreAccessError,
+        "the credentials need the rights s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, "
+        "s3:AbortMultipartUpload, and for `aflite doctor` s3:ListBucketMultipartUploads on this bucket",
+    ),
+    (
+        "NotImplemented 501",
+        UnsupportedStoreError,
+        "use a server that supports conditional writes, as S3 does, or a folder",
+    ),
+    ("SlowDown ServiceUnavailable InternalError RequestTimeout 5xx", StoreUnreachableError, "try again later"),
 )
-_NO_SUCH = {"NoSuchKey", "404", "NotFound"}
-_REGION = {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "301"}
-_BUSY = {"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "500", "502", "503", "504"}
-_UNKNOWN = {"ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch"}
-_DENIED = {"AccessDenied", "AllAccessDisabled", "Forbidden", "RequestTimeTooSkewed", "401", "403"}
+"""Codes and statuses of refused requests, with the error to raise and the advice. The first match decides."""
+_FAILURES: tuple[tuple[str, type[StoreError], str], ...] = (
+    (
+        "NoCredentialsError PartialCredentialsError CredentialRetrievalError TokenRetrievalError SSOError",
+        StoreAccessError,
+        "{error}; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+    ),
+    (
+        "ConnectionError HTTPClientError IncompleteReadError",
+        StoreUnreachableError,
+        "{server} does not answer ({kind}); check AWS_ENDPOINT_URL_S3 and that the server runs, and try again",
+    ),
+    (
+        "FlexibleChecksumError",
+        OtherContentError,
+        "its content has changed since publication; run `aflite doctor --deep --fix`, then materialise it again",
+    ),
+    ("BotoCoreError", StoreError, "{error}; check the settings of AWS's tools"),
+)
+"""Names of botocore's errors without an answer of the server, in the same form."""
 _making = Lock()
 _Read = TypeVar("_Read")
 
 
-class _OtherContentError(LostObjectsError):
-    """Error that is raised if an object's content does not match the checksum that the server stores."""
-
-
 @dataclass(frozen=True)
 class StoredRecord:
-    """A small object: its bytes and its ETag. The bytes are None if they do not match the server's checksum."""
+    """A small object: its bytes and its ETag. The bytes are empty if they do not match the server's checksum."""
 
     body: bytes
     etag: str
@@ -76,19 +115,7 @@ class UnfinishedUpload:
     begun: datetime
 
 
-def bucket_of(address: StoreAddress) -> "Bucket":
-    """Return the bucket of an address. Each process creates the bucket's client only once, because creating a client
-    takes time.
-    """
-    with _making:
-        return _bucket(address)
-
-
-@cache
-def _bucket(address: StoreAddress) -> "Bucket":
-    return Bucket(address)
-
-
+@dataclass(frozen=True)
 class Bucket:
     """The objects below an address. Any number of threads may use one `Bucket`.
 
@@ -96,41 +123,7 @@ class Bucket:
     refuses. If the answer does not come from S3, `StoreError` is raised.
     """
 
-    def __init__(self, address: StoreAddress) -> None:
-        self.address = address
-        self._prefix = f"{address.prefix}/" if address.prefix else ""
-        try:
-            import boto3
-            from boto3.s3.transfer import TransferConfig
-            from botocore.config import Config
-            from botocore.exceptions import BotoCoreError
-        except ImportError as error:
-            raise UnsupportedStoreError(
-                f"the results are in {address}, which needs boto3 ({error}); run pip install -c constraints.txt -e "
-                "'.[s3]'"
-            ) from error
-        # Self-hosted servers rarely have a host name for each bucket.
-        style = {"addressing_style": "path"} if address.endpoint_url else None
-        try:
-            session = boto3.session.Session()
-            region = address.region or session.region_name or ("us-east-1" if address.endpoint_url else None)
-            self._client = session.client(
-                "s3",
-                endpoint_url=address.endpoint_url,
-                region_name=region,
-                config=Config(s3=style, connect_timeout=10, read_timeout=60, max_pool_connections=32),
-            )
-        except BotoCoreError as error:
-            raise StoreAccessError(
-                f"{address} cannot be used: {error}; correct the settings for AWS's tools (AWS_PROFILE, AWS_REGION)"
-            ) from error
-        except ValueError:  # the message contains the server's address, which may contain a password
-            raise StoreAccessError(_bad_server(address, "is not valid")) from None
-        if "@" in self.server:
-            raise StoreAccessError(_bad_server(address, "contains a user"))
-        self._transfer = TransferConfig(
-            multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, max_concurrency=4
-        )
+    address: StoreAddress
 
     @property
     def server(self) -> str:
@@ -147,82 +140,91 @@ class Bucket:
 
     def get(self, name: str) -> StoredRecord | None:
         """Return a small object, or None if there is no object of this name."""
-        etag = ""
+        etags: list[str] = []
 
-        def whole() -> StoredRecord | None:
-            nonlocal etag
-            answer = self._found(name)
-            if answer is None:
-                return None
-            etag = str(answer["ETag"])
-            return StoredRecord(answer["Body"].read(), etag)
+        def whole(answer: Any) -> bytes:
+            etags.append(str(answer["ETag"]))
+            return bytes(answer["Body"].read())
 
         try:
-            return self._again(name, whole)
-        except _OtherContentError:
-            return StoredRecord(b"", etag)
+            body = self._read(name, whole)
+        except OtherContentError:
+            body = b""
+        return None if body is None else StoredRecord(body, etags[-1])
+
+    def read(self, name: str) -> bytes | None:
+        """Return the bytes of a small object, or None if there is no object of this name."""
+        there = self.get(name)
+        return None if there is None else there.body
 
     def exists(self, name: str) -> bool:
         """Return True if there is an object of this name."""
-        with self._explained(f"looked through: {name}"):
-            answer = self._client.list_objects_v2(Bucket=self.address.bucket, Prefix=self._prefix + name, MaxKeys=1)
-            return any(each["Key"] == self._prefix + name for each in answer.get("Contents", []))
+        return any(each.name == name for each in self.objects(name))
+
+    def size(self, prefix: str) -> int:
+        """Return the size in bytes of all objects with names that begin with `prefix`."""
+        return sum(each.size for each in self.objects(prefix))
 
     def put(self, name: str, body: bytes) -> None:
         """Write a small object. If the object exists already, it is replaced."""
-        with self._explained(f"written: {name}"):
-            self._client.put_object(Bucket=self.address.bucket, Key=self._prefix + name, Body=body)
+        self._call("put_object", f"written: {name}", name, Body=body)
 
-    def put_new(self, name: str, body: bytes) -> bool:
-        """Write a small object if there is no object of this name. Return True if the object now has the content
-        `body`.
+    def put_if(self, name: str, body: bytes, etag: str | None) -> bool:
+        """Write a small object if it still has this ETag or, if `etag` is None, if there is no object of this name.
+
+        Return True if the object now has the content `body`.
         """
-        return self._put_if(name, body, IfNoneMatch="*") or self._holds(name, body)
+        # After a lost answer, the server refuses a write that succeeded.
+        return self.put_once(name, body, etag) or self.read(name) == body
 
-    def put_over(self, name: str, body: bytes, etag: str) -> bool:
-        """Replace a small object if it still has this ETag. Return True if the object now has the content `body`."""
-        return self._put_if(name, body, IfMatch=etag) or self._holds(name, body)
+    def put_once(self, name: str, body: bytes, etag: str | None) -> bool:
+        """Write a small object under the condition of `put_if`, and return True if the server wrote the object."""
+        from botocore.exceptions import ClientError
 
-    def check_conditions(self, name: str, body: bytes) -> None:
-        """Check that the server does not overwrite the object `name` if a write has a condition that is not met.
-
-        The object is created if it is missing.
-
-        Raises:
-            UnsupportedStoreError: the server overwrites the object although the condition is not met. The object then
-                has the content `body`, so choose an object that always has this content.
-        """
-        self._put_if(name, body, IfNoneMatch="*")
-        for condition in ({"IfNoneMatch": "*"}, {"IfMatch": '"00000000000000000000000000000000"'}):
-            if self._put_if(name, body, **condition):
-                raise UnsupportedStoreError(
-                    f"{self.address}: the server {self.server} ignores the condition {_header(condition)} of a write, "
-                    "so two machines would overwrite each other's results; use a server that respects conditions, "
-                    "as S3 does, or a folder"
-                )
+        condition = {"IfNoneMatch": "*"} if etag is None else {"IfMatch": etag}
+        passing = ("412", "409", "NoSuchKey")
+        for attempt in range(_TRIES):
+            try:
+                self._call("put_object", f"written: {name}", name, passing=passing, Body=body, **condition)
+                return True
+            except ClientError as error:
+                if _answer(error)[1] != 409:
+                    return False
+                time.sleep(0.05 * 2**attempt)
+        raise StoreUnreachableError(
+            f"{self.address}/{name} was not written, because other machines write it at the same time; try again"
+        )
 
     def upload(self, path: Path, name: str) -> None:
         """Upload a file as an object, in parts if the file is large. The object appears only when it is complete."""
-        with self._explained(f"written: {name}"), path.open("rb") as stream:
-            self._client.upload_fileobj(stream, self.address.bucket, self._prefix + name, Config=self._transfer)
+        from boto3.s3.transfer import TransferConfig
 
-    def download(self, name: str, path: Path) -> str:
-        """Download an object to a file and return its hash (SHA-256, 64 hexadecimal digits).
+        parts = TransferConfig(multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, max_concurrency=4)
+        with self._explained(f"written: {name}"), path.open("rb") as stream:
+            self._client.upload_fileobj(stream, self.address.bucket, self._prefix + name, Config=parts)
+
+    def download(self, name: str, path: Path = Path(os.devnull)) -> str:
+        """Read an object and return its hash (SHA-256, 64 hexadecimal digits). The content is written to `path`.
 
         Raises:
             LostObjectsError: the object does not exist, or its content has changed since it was written.
             OSError: the file cannot be written.
         """
-        with path.open("wb") as stream:
-            return self._read(name, stream)
 
-    def sha256(self, name: str) -> str:
-        """Return the hash of an object's content, read from the server.
+        def copied(answer: Any) -> str:
+            digest = hashlib.sha256()
+            with path.open("wb") as stream:
+                for block in answer["Body"].iter_chunks(_BLOCK):
+                    digest.update(block)
+                    stream.write(block)
+            return digest.hexdigest()
 
-        Raises:
-            LostObjectsError: the object does not exist, or its content has changed since it was written.
-        """
-        return self._read(name, None)
+        found = self._read(name, copied)
+        if found is None:
+            raise LostObjectsError(
+                f"{self.address}/{name} is missing; run `aflite doctor --fix`, then materialise it again"
+            )
+        return found
 
     def objects(self, prefix: str = "") -> Iterator[StoredObject]:
         """Yield every object with a name that begins with `prefix`, in the order of names."""
@@ -231,20 +233,20 @@ class Bucket:
                 yield StoredObject(each["Key"].removeprefix(self._prefix), each["Size"], each["LastModified"])
 
     def folders(self, prefix: str = "") -> list[str]:
-        """Return the part of each name that is between `prefix` and the next slash. `prefix` is empty or ends with a
-        slash.
+        """Return, in order, the part of each name that is between `prefix` and the next slash. `prefix` is empty or
+        ends with a slash.
         """
-        return [
+        found = [
             each["Prefix"].removeprefix(self._prefix + prefix).removesuffix("/")
             for page in self._pages("list_objects_v2", prefix, Delimiter="/")
             for each in page.get("CommonPrefixes", [])
         ]
+        return sorted(found)
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove objects; missing objects count as removed."""
         for name in names:
-            with self._explained(f"removed: {name}"):
-                self._client.delete_object(Bucket=self.address.bucket, Key=self._prefix + name)
+            self._call("delete_object", f"removed: {name}", name)
 
     def delete_same(self, name: str, etag: str) -> bool:
         """Remove the object if it still has this ETag, and return whether the object no longer exists.
@@ -254,10 +256,9 @@ class Bucket:
         from botocore.exceptions import ClientError
 
         try:
-            with self._explained(f"removed: {name}", passing=("412", "409", "404")):
-                self._client.delete_object(Bucket=self.address.bucket, Key=self._prefix + name, IfMatch=etag)
+            self._call("delete_object", f"removed: {name}", name, passing=("412", "409", *_NO_SUCH), IfMatch=etag)
         except ClientError as error:
-            return _code(error) in _NO_SUCH
+            return _answer(error)[0] in _NO_SUCH
         except UnsupportedStoreError:
             self.delete([name])
         return True
@@ -270,153 +271,116 @@ class Bucket:
 
     def give_up(self, upload: UnfinishedUpload) -> None:
         """Abort an unfinished upload and remove its parts."""
-        with self._explained(f"removed: {upload.name}"):
-            key = self._prefix + upload.name
-            self._client.abort_multipart_upload(Bucket=self.address.bucket, Key=key, UploadId=upload.upload_id)
+        self._call("abort_multipart_upload", f"removed: {upload.name}", upload.name, UploadId=upload.upload_id)
 
-    def _found(self, name: str) -> Any:
+    @property
+    def _client(self) -> Any:
+        with _making:
+            return _connected(self.address)
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.address.prefix}/" if self.address.prefix else ""
+
+    def _call(self, operation: str, doing: str, name: str, *, passing: tuple[str, ...] = (), **options: Any) -> Any:
+        """Make a request about one object; see `_explained`."""
+        with self._explained(doing, passing=passing):
+            call = getattr(self._client, operation)
+            return call(Bucket=self.address.bucket, Key=self._prefix + name, **options)
+
+    def _read(self, name: str, take: Callable[[Any], _Read]) -> _Read | None:
+        """Return what `take` makes of an object, or None if there is no object of this name.
+
+        Repeat if the connection breaks or a checksum differs.
+        """
         from botocore.exceptions import ClientError
 
-        try:
-            return self._client.get_object(Bucket=self.address.bucket, Key=self._prefix + name)
-        except ClientError as error:
-            if _code(error) in _NO_SUCH:
-                return None
-            raise
-
-    def _read(self, name: str, stream: Any) -> str:
-        """Return the hash of an object. If a seekable stream is given, write the object to it."""
-        return self._again(name, lambda: self._stream(name, stream))
-
-    def _again(self, name: str, read: Callable[[], _Read]) -> _Read:
-        """Read an object and return the result of `read`. Repeat if the connection breaks or a checksum differs."""
         for further in reversed(range(_DOWNLOADS)):
             try:
-                with self._explained(f"read: {name}"):
-                    return read()
-            except (StoreUnreachableError, _OtherContentError):
+                with self._explained(f"read: {name}", passing=_NO_SUCH):
+                    return take(self._client.get_object(Bucket=self.address.bucket, Key=self._prefix + name))
+            except ClientError:
+                return None
+            except (StoreUnreachableError, OtherContentError):
                 if not further:
                     raise
         raise AssertionError("not reached")
-
-    def _stream(self, name: str, stream: Any) -> str:
-        answer = self._found(name)
-        if answer is None:
-            raise LostObjectsError(
-                f"{self.address}/{name} is missing; run `aflite doctor --fix`, then materialise it again"
-            )
-        digest = hashlib.sha256()
-        if stream is not None:
-            stream.seek(0)
-            stream.truncate()
-        for block in answer["Body"].iter_chunks(_BLOCK):
-            digest.update(block)
-            if stream is not None:
-                stream.write(block)
-        return digest.hexdigest()
 
     def _pages(self, operation: str, prefix: str, **options: str) -> Iterator[Any]:
         with self._explained(f"looked through: {prefix or 'everything'}"):
             pages = self._client.get_paginator(operation)
             yield from pages.paginate(Bucket=self.address.bucket, Prefix=self._prefix + prefix, **options)
 
-    def _holds(self, name: str, body: bytes) -> bool:
-        """Return True if the object has the content `body`.
-
-        This method is called after the server refused a write, because an earlier attempt may have succeeded although
-        the answer was lost.
-        """
-        there = self.get(name)
-        return there is not None and there.body == body
-
-    def _put_if(self, name: str, body: bytes, **condition: str) -> bool:
-        """Write an object under a condition, and return True if the server wrote the object."""
-        from botocore.exceptions import ClientError
-
-        for attempt in range(_TRIES):
-            try:
-                with self._explained(f"written: {name}", passing=("412", "409", "NoSuchKey")):
-                    self._client.put_object(Bucket=self.address.bucket, Key=self._prefix + name, Body=body, **condition)
-                    return True
-            except ClientError as error:
-                if _status(error) != 409:
-                    return False
-                time.sleep(0.05 * 2**attempt)
-        raise StoreUnreachableError(
-            f"{self.address}/{name} was not written, because other machines write it at the same time; try again"
-        )
-
     @contextmanager
     def _explained(self, doing: str, *, passing: tuple[str, ...] = ()) -> Iterator[None]:
         """Explain the failure of a request. An error whose code or status is in `passing` is raised unchanged."""
-        from botocore import exceptions as errors
+        from botocore import exceptions
 
+        failed = f"{self.address} was not {doing}"
         try:
             yield
-        except errors.ClientError as error:
-            if _code(error) in passing or str(_status(error)) in passing:
+        except exceptions.ClientError as error:
+            if {*map(str, _answer(error))} & {*passing}:
                 raise
-            raise self._refusal(error, doing) from error
-        except (
-            errors.NoCredentialsError,
-            errors.PartialCredentialsError,
-            errors.CredentialRetrievalError,
-            errors.TokenRetrievalError,
-            errors.SSOError,
-        ) as error:
-            raise StoreAccessError(
-                f"{self.address} was not {doing}: {error}; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-                "AWS_PROFILE"
-            ) from error
-        except (errors.ConnectionError, errors.HTTPClientError, errors.IncompleteReadError) as error:
-            raise StoreUnreachableError(
-                f"{self.address} was not {doing}: {self.server} does not answer ({type(error).__name__}); check "
-                "AWS_ENDPOINT_URL_S3 and that the server runs, and try again"
-            ) from error
-        except errors.FlexibleChecksumError as error:
-            raise _OtherContentError(
-                f"{self.address} was not {doing}: its content has changed since publication; run `aflite doctor "
-                "--deep --fix`, then materialise it again"
-            ) from error
-        except errors.BotoCoreError as error:
-            raise StoreError(f"{self.address} was not {doing}: {error}; check the settings of AWS's tools") from error
+            raise self._refusal(error, failed) from error
+        except exceptions.BotoCoreError as error:
+            bases = {base.__name__ for base in type(error).__mro__}
+            kind, advice = next((kind, advice) for names, kind, advice in _FAILURES if bases & {*names.split()})
+            why = advice.format(error=error, server=self.server, kind=type(error).__name__)
+            raise kind(f"{failed}: {why}") from error
 
-    def _refusal(self, error: Any, doing: str) -> StoreError:
-        code, status = _code(error), _status(error)
-        failed = f"{self.address} was not {doing}: {self.server} answers {code}"
-        if code == "NoSuchBucket":
-            return StoreAccessError(f"{failed}; create the bucket {self.address.bucket!r}, or correct AFLITE_STORE")
-        if code in _REGION:
-            return StoreAccessError(f"{failed}; the bucket is in another region: set AWS_REGION to it")
-        if code in _UNKNOWN:
-            return StoreAccessError(f"{failed}; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile")
-        if code in _DENIED or status in (401, 403):
-            return StoreAccessError(f"{failed}; the credentials need the rights {_RIGHTS} on this bucket")
-        if code in _BUSY or (status >= 500 and status != 501):
-            return StoreUnreachableError(f"{failed} ({status}); try again later")
-        if code == "NotImplemented" or status == 501:
-            return UnsupportedStoreError(
-                f"{failed}; use a server that supports conditional writes, as S3 does, or a folder"
-            )
-        return StoreError(
-            f"{failed} ({status}: {error.response.get('Error', {}).get('Message', '')}); S3 never gives this answer"
+    def _refusal(self, error: Any, failed: str) -> StoreError:
+        code, status = _answer(error)
+        answered = f"{failed}: {self.server} answers {code}"
+        for codes, kind, advice in _REFUSALS:
+            if {*codes.split()} & {code, str(status), f"{status // 100}xx"}:
+                return kind(f"{answered}; {advice.format(bucket=self.address.bucket)}")
+        said = error.response.get("Error", {}).get("Message", "")
+        return StoreError(f"{answered} ({status}: {said}); S3 never gives this answer")
+
+
+def connect(address: StoreAddress) -> Any:
+    """Return boto3's client for the server of an address.
+
+    Raises:
+        UnsupportedStoreError: boto3 is not installed.
+        StoreAccessError: the settings for AWS's tools cannot be used, or name a server with a user or password.
+    """
+    try:
+        import boto3
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
+    except ImportError as error:
+        raise UnsupportedStoreError(
+            f"the results are in {address}, which needs boto3 ({error}); run pip install -c constraints.txt -e '.[s3]'"
+        ) from error
+    # Self-hosted servers rarely have a host name for each bucket.
+    style = {"addressing_style": "path"} if address.endpoint_url else None
+    config = Config(s3=style, connect_timeout=10, read_timeout=60, max_pool_connections=32)
+    wrong = None
+    try:
+        session = boto3.session.Session()
+        region = address.region or session.region_name or ("us-east-1" if address.endpoint_url else None)
+        client = session.client("s3", endpoint_url=address.endpoint_url, region_name=region, config=config)
+        wrong = "contains a user" if "@" in str(client.meta.endpoint_url) else None
+    except BotoCoreError as error:
+        raise StoreAccessError(
+            f"{address} cannot be used: {error}; correct the settings for AWS's tools (AWS_PROFILE, AWS_REGION)"
+        ) from error
+    except ValueError:  # the message contains the server's address, which may contain a password
+        wrong = "is not valid"
+    if wrong is not None:
+        raise StoreAccessError(
+            f"{address} cannot be used: the server's address in AWS's settings (endpoint_url of the profile) {wrong}; "
+            "give only scheme, host and port, and give credentials as AWS's own tools expect them"
         )
+    return client
 
 
-def _bad_server(address: StoreAddress, why: str) -> str:
-    return (
-        f"{address} cannot be used: the server's address in AWS's settings (endpoint_url of the profile) {why}; "
-        "give only scheme, host and port, and give credentials as AWS's own tools expect them"
-    )
+_connected = cache(connect)  # creating a client takes time
 
 
-def _code(error: Any) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def _status(error: Any) -> int:
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-
-
-def _header(condition: dict[str, str]) -> str:
-    return "If-None-Match" if "IfNoneMatch" in condition else "If-Match"
+def _answer(error: Any) -> tuple[str, int]:
+    """Return the code and the status of the answer to a refused request."""
+    told = error.response
+    return str(told.get("Error", {}).get("Code", "")), int(told.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))

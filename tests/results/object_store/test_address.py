@@ -7,7 +7,7 @@ import pytest
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.results import ResultStore
 from aflite_assets.results.object_store.address import StoreAddress, parse_address
-from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.object_store.results import ObjectBackend
 from aflite_assets.results.opening import open_store
 from resources import ResultStoreResource
 
@@ -104,11 +104,11 @@ def test_a_store_is_a_folder_unless_an_address_is_given(
     monkeypatch.setenv("AFLITE_STORE", "s3://results/one")
     address = StoreAddress("results", "one")
     root = home / address.folder_name
-    assert open_store() == ResultStore(root, ObjectBackend(root, address))
+    assert open_store() == ResultStore(root, ObjectBackend(address, root))
     other = StoreAddress("others", "", "http://127.0.0.1:9")
     resource = ResultStoreResource(home=str(tmp_path), address="s3://others", endpoint_url="http://127.0.0.1:9")
     root = tmp_path / other.folder_name
-    assert resource.open() == ResultStore(root, ObjectBackend(root, other))
+    assert resource.open() == ResultStore(root, ObjectBackend(other, root))
     assert open_store().root.parent == home  # notes about refreshes lie beside it
     with pytest.raises(InvalidInputError, match="address of the result store is 'others'"):
         ResultStoreResource(address="others").open()

@@ -19,7 +19,7 @@ from aflite_assets.errors import (
 )
 from aflite_assets.results import ResultKey, ResultStore
 from aflite_assets.results.object_store.address import parse_address
-from aflite_assets.results.object_store.bucket import PART_BYTES, Bucket
+from aflite_assets.results.object_store.bucket import PART_BYTES, Bucket, connect
 from aflite_assets.results.opening import open_store
 from tests.object_stores import SECRET, backend, bucket, listening, put_with_other_checksum
 
@@ -32,14 +32,14 @@ def make(store: ResultStore) -> None:
 
 def test_conditional_writes(here: ResultStore) -> None:
     objects = bucket(here)
-    assert objects.put_new("mark", b"1")
-    assert not objects.put_new("mark", b"2")
-    assert objects.put_new("mark", b"1")  # as after an answer that got lost
+    assert objects.put_if("mark", b"1", None)
+    assert not objects.put_if("mark", b"2", None)
+    assert objects.put_if("mark", b"1", None)  # as after an answer that got lost
     one = objects.get("mark")
     assert one is not None
-    assert objects.put_over("mark", b"3", one.etag)
-    assert not objects.put_over("mark", b"4", one.etag)
-    assert not objects.put_over("none", b"4", one.etag)
+    assert objects.put_if("mark", b"3", one.etag)
+    assert not objects.put_if("mark", b"4", one.etag)
+    assert not objects.put_if("none", b"4", one.etag)
     two = objects.get("mark")
     assert two is not None
     assert (two.body, objects.get("none"), objects.exists("mark"), objects.exists("mar")) == (b"3", None, True, False)
@@ -79,7 +79,7 @@ def test_a_write_that_collides_with_another_is_tried_again(
 
     monkeypatch.setattr(client, "put_object", colliding)
     if collisions < 8:
-        assert bucket(here).put_new("mark", b"1")
+        assert bucket(here).put_if("mark", b"1", None)
         assert (len(tried), waits) == (3, [0.05, 0.1])
     else:
         with pytest.raises(
@@ -87,7 +87,7 @@ def test_a_write_that_collides_with_another_is_tried_again(
             match=r"/mark was not written, because other machines write it at the same time; "
             r"try again",
         ):
-            bucket(here).put_new("mark", b"1")
+            bucket(here).put_if("mark", b"1", None)
         assert (len(tried), len(waits)) == (8, 8)
     assert bucket(here).exists("mark") == (collisions < 8)
 
@@ -115,7 +115,7 @@ def test_large_files_travel_in_parts(here: ResultStore, tmp_path: Path) -> None:
     assert content.etag.endswith('-4"')  # 50 MB in parts of 16 MiB
     digest = bucket(here).download("large", tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "large").read_bytes()
-    assert bucket(here).sha256("large") == digest
+    assert bucket(here).download("large") == digest
 
 
 def test_a_missing_bucket_is_named(s3_environment: str, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_missing_bucket_is_named(s3_environment: str, tmp_path: Path) -> None:
     with pytest.raises(StoreAccessError, match=message):
         store.find("raw_dataset", "digits", KEY)
     with pytest.raises(StoreAccessError, match=message):
-        bucket(store).put_new("x", b"")
+        bucket(store).put_if("x", b"", None)
     with pytest.raises(StoreAccessError, match=message):
         bucket(store).exists("x")
 
@@ -253,7 +253,7 @@ def test_content_that_contradicts_the_servers_checksum_is_lost(here: ResultStore
         bucket(here).download("rows", tmp_path / "rows")
     assert len(asked) == 3
     with pytest.raises(LostObjectsError, match=message):
-        bucket(here).sha256("rows")
+        bucket(here).download("rows")
     small = bucket(here).get("rows")
     assert small is not None
     assert (small.body, small.etag) == (b"", '"781e5e245d69b566979b86e28d23f2c7"')
@@ -276,7 +276,7 @@ def test_a_password_in_a_profiles_server_is_refused_and_not_shown(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.delenv("AWS_ENDPOINT_URL_S3")
     with pytest.raises(StoreAccessError, match=message) as refused:
-        Bucket(parse_address(address, named="address"))
+        connect(parse_address(address, named="address"))
     assert "hunter2" not in "".join(traceback.format_exception(refused.value))
 
 
@@ -287,4 +287,4 @@ def test_without_boto3_a_message_says_what_to_install(here: ResultStore, monkeyp
     with pytest.raises(
         UnsupportedStoreError, match=r"needs boto3 \(.*\); run pip install -c constraints\.txt -e '\.\[s3\]'"
     ):
-        Bucket(backend(here).address)
+        connect(backend(here).address)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.doctor import examine_store
 from aflite_assets.results.manifests import content_version, sealed
-from aflite_assets.results.object_store import transfer
+from aflite_assets.results.object_store.results import ObjectResult
 from tests.object_stores import bucket
 
 KEY = ResultKey("1", {}, {})
@@ -32,6 +33,12 @@ def _forged(result: PublishedResult, **changed: Any) -> bytes:
     return json.dumps(sealed(forged)).encode()
 
 
+def _usable(result: PublishedResult, body: bytes) -> dict[str, Any] | None:
+    """The manifest of a result whose manifest in the bucket has these bytes."""
+    assert isinstance(result, ObjectResult)
+    return replace(result, known=body).usable
+
+
 def _place(result: PublishedResult) -> str:
     return f"embeddings/digits/{result.key}"
 
@@ -42,7 +49,7 @@ def test_a_manifest_that_leads_out_of_its_folder_is_no_result(here: ResultStore)
     for outside in ("../../rows.txt", "/tmp/rows.txt", "a/../../b", "./rows.txt", "", "rows\0", "\ud800"):
         files = {outside: result.manifest["files"]["rows.txt"]}
         hostile = _forged(result, files=files, sizes={outside: 3})
-        assert transfer.read_manifest(hostile, _place(result)) is None
+        assert _usable(result, hostile) is None
     bucket(here).put(name, hostile)
     assert here.find("embeddings", "digits", KEY) is None
     with pytest.raises(StoreError, match=r"manifest\.json cannot be used; run `aflite doctor --fix`, which removes it"):
@@ -58,8 +65,8 @@ def test_a_key_of_a_part_that_is_no_digest_is_no_result(here: ResultStore, there
     (victim / "precious.txt").write_text("precious")
     part = {"key": named, "data_version": "0" * 20}
     hostile = _forged(result, parts={"cell": part})
-    assert transfer.read_manifest(hostile, _place(result)) is None
-    assert transfer.read_manifest(hostile.replace(b'"key": ', b'"no_key": '), _place(result)) is None
+    assert _usable(result, hostile) is None
+    assert _usable(result, hostile.replace(b'"key": ', b'"no_key": ')) is None
     bucket(here).put(f"embeddings/digits/{result.key}/manifest.json", hostile)
     problems = list(examine_store(there, deep=True))
     assert [(one.kind, one.what.rpartition(": ")[2]) for one in problems[:1]] == [
@@ -74,15 +81,15 @@ def test_a_key_of_a_part_that_is_no_digest_is_no_result(here: ResultStore, there
 def test_sizes_that_are_no_bytes_are_no_result(here: ResultStore, size: object) -> None:
     result = make(here)
     forged = _forged(result, sizes={"rows.txt": size})
-    assert transfer.read_manifest(forged, _place(result)) is None
-    assert transfer.read_manifest(_forged(result), _place(result)) is not None
+    assert _usable(result, forged) is None
+    assert _usable(result, _forged(result)) is not None
     bucket(here).put(f"embeddings/digits/{result.key}/manifest.json", forged)
     assert [one.kind for one in examine_store(here, deep=True)] == ["damaged result", "lost result"]
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'"text"', b"\xff", b'{"files": {}, "parts": {}}'])
-def test_what_is_no_manifest_is_none(body: bytes) -> None:
-    assert transfer.read_manifest(body, "embeddings/digits/" + "0" * 20) is None
+def test_what_is_no_manifest_is_none(here: ResultStore, body: bytes) -> None:
+    assert _usable(make(here), body) is None
 
 
 def test_a_manifest_of_another_result_or_with_another_summary_is_no_result(here: ResultStore) -> None:

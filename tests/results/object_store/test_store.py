@@ -17,9 +17,9 @@ import pytest
 from aflite_assets.errors import StoreError, StoreUnreachableError
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.damage import find_damage
-from aflite_assets.results.object_store import transfer
-from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.object_store import results as results_module
 from aflite_assets.results.object_store.bucket import Bucket
+from aflite_assets.results.object_store.results import ObjectBackend
 from tests.object_stores import backend, bucket, key, listening, make, with_part, withdraw, write_text
 
 Machine = Callable[[str], ResultStore]
@@ -71,7 +71,7 @@ def test_a_copy_is_fetched_once_and_readers_keep_what_they_opened(here: ResultSt
     assert set(paths) == {first.path}
     assert sum(path.endswith("/rows.txt") for path in reads) == 1
     with first.file("rows.txt").open() as opened:
-        transfer.discard(first)
+        results_module.discard(first)
         assert opened.read() == "one"
 
 
@@ -251,7 +251,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from aflite_assets.results import ResultKey
-from aflite_assets.results.object_store.backend import ObjectBackend
+from aflite_assets.results.object_store.results import ObjectBackend
 from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.opening import open_store
 
@@ -426,7 +426,7 @@ def test_a_folder_that_cannot_be_written_is_named(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(transfer, "flush_folder", full)
+    monkeypatch.setattr(results_module, "flush_folder", full)
     with pytest.raises(
         StoreError, match=r"s3://\S+ cannot be fetched into /\S+ \(No space left on device\); free some space"
     ):

@@ -9,7 +9,8 @@ import pytest
 from aflite_assets.errors import StoreError
 from aflite_assets.results import ResultStore
 from aflite_assets.results.locks import reading
-from aflite_assets.results.object_store import transfer
+from aflite_assets.results.object_store import results as results_module
+from aflite_assets.results.object_store.results import ObjectResult
 from tests.object_stores import key, make, withdraw, write_text
 
 Machine = Callable[[str], ResultStore]
@@ -51,12 +52,12 @@ def test_a_copy_that_cannot_be_kept_is_a_warning_once_the_result_is_published(
     caplog: pytest.LogCaptureFixture,
     number: int,
 ) -> None:
-    flush = transfer.flush_folder
+    flush = results_module.flush_folder
 
     def refused(folder: Path) -> None:
         raise OSError(number, "refused")
 
-    monkeypatch.setattr(transfer, "flush_folder", refused)
+    monkeypatch.setattr(results_module, "flush_folder", refused)
     with caplog.at_level(logging.WARNING):
         result = make(here)
     assert caplog.messages == [
@@ -65,7 +66,7 @@ def test_a_copy_that_cannot_be_kept_is_a_warning_once_the_result_is_published(
     ]
     assert list((here.root / "embeddings" / "digits").glob(".work/*")) == []
     assert not result.folder.exists()
-    monkeypatch.setattr(transfer, "flush_folder", flush)
+    monkeypatch.setattr(results_module, "flush_folder", flush)
     assert result.file("rows.txt").read_text() == "one"
     assert there.current("embeddings", "digits").data_version == result.data_version
 
@@ -73,16 +74,16 @@ def test_a_copy_that_cannot_be_kept_is_a_warning_once_the_result_is_published(
 def test_a_copy_that_another_process_fetched_meanwhile_stays(
     here: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upload = transfer.upload_result
+    upload = ObjectResult.upload
     fetched: list[int] = []
 
-    def upload_and_read(*arguments: object) -> bytes | None:
-        body = upload(*arguments)  # type: ignore[arg-type]
+    def upload_and_read(result: ObjectResult, folder: Path) -> ObjectResult | None:
+        uploaded = upload(result, folder)
         other = here.find("embeddings", "digits", key())
         assert other is not None
         fetched.append(other.file("rows.txt").stat().st_ino)
-        return body
+        return uploaded
 
-    monkeypatch.setattr("aflite_assets.results.object_store.backend.upload_result", upload_and_read)
+    monkeypatch.setattr(ObjectResult, "upload", upload_and_read)
     result = here.get_or_create("embeddings", "digits", key(), write_text("one")).result
     assert [result.file("rows.txt").stat().st_ino] == fetched

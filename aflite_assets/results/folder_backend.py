@@ -1,22 +1,23 @@
 """Results in a folder. A result is published by one rename, and set aside by another rename. A check for damage reads
 the result's files.
+
+The class documents the operations that a `ResultStore` needs; `ObjectBackend` has the same operations for a bucket with
+local copies. Names are relative to the store and contain slashes: `embeddings/digits/current.json`.
 """
 
 import errno
 import os
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from aflite_assets.results.backend import Log, Look
-from aflite_assets.results.damage import Damage, find_damage, forget, record_verified
-from aflite_assets.results.files import flush_entry, folder_size, read_small, write_bytes
-from aflite_assets.results.records import DAMAGED, MANIFEST, WORK, PublishedResult
+from aflite_assets.results.damage import Damage, Look, find_damage, forget, own_damage, record_verified
+from aflite_assets.results.files import flush_entry, folder_size, json_bytes, read_small, write_bytes
+from aflite_assets.results.records import DAMAGED, MANIFEST, WORK, Log, PublishedResult
 
 # Parts of one result are made by threads.
 _setting_aside = threading.Lock()
@@ -24,22 +25,30 @@ _setting_aside = threading.Lock()
 
 @dataclass(frozen=True)
 class FolderBackend:
-    """Backend for results in a folder, used by processes that can lock files against each other; see `Backend`."""
+    """Backend for results in a folder, used by processes that can lock files against each other.
+
+    Any number of threads may use a backend. This backend raises `OSError`, and the backend of a server raises
+    `StoreError`. `format_seconds`: number of seconds for which a successful check of the store's format remains valid.
+    """
 
     root: Path
-    keeps_copies: ClassVar[bool] = False
     format_seconds: ClassVar[float] = 0.0
 
     @property
     def place(self) -> str:
-        """Path of the folder as text."""
+        """The location of the results, in words."""
         return str(self.root)
 
-    def now(self) -> None:
-        """Return None, because the lock of an asset's folder allows only one writer at a time."""
+    def now(self) -> datetime | None:
+        """Return the time (UTC) of a clock that all writers share. None: the lock allows only one writer at a time."""
+        return None
 
     def read(self, name: str) -> bytes | None:
-        """Return a small file's content."""
+        """Return a small file's content, or None if there is no such file.
+
+        Raises:
+            ValueError: the file is too large or cannot be read.
+        """
         try:
             return read_small(self.root / name)
         except (FileNotFoundError, NotADirectoryError):
@@ -50,42 +59,43 @@ class FolderBackend:
         return (self.root / name).is_file()
 
     def size(self, prefix: str) -> int:
-        """Return the size in bytes of all files below a folder."""
+        """Return the size in bytes of all files with names that begin with `prefix`, which ends with a slash."""
         return folder_size(self.root / prefix)
 
     def folders(self, prefix: str) -> list[str]:
-        """Return the names of the folders in a folder."""
+        """Return, in order, the part of each name that is between `prefix` and the next slash.
+
+        `prefix` is empty or ends with a slash.
+        """
         place = self.root / prefix
         return sorted(path.name for path in place.iterdir() if path.is_dir()) if place.is_dir() else []
 
     def put(self, name: str, body: bytes) -> None:
-        """Write a file in one step, and create its folder if the folder is missing."""
+        """Write a small file in one step. If the file exists already, it is replaced."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, body)
 
-    def replace(self, name: str, body: bytes, *, unless: Callable[[bytes], bool]) -> bytes | None:
-        """Write a file. Only the holder of the asset's lock may call this method. An unreadable file is replaced."""
-        try:
-            there = self.read(name)
-        except (OSError, ValueError):
-            there = None
-        if there is not None and unless(there):
-            return there
-        self.put(name, body)
+    def make_current(self, name: str, mark: Mapping[str, str], asked: datetime | None) -> str | None:
+        """Write the key and data version of a current result to the file `name`, and return None.
+
+        If another writer requested another result after the time `asked`, nothing is written, and the other key is
+        returned. In a folder, the lock allows only one writer at a time.
+        """
+        self.put(name, json_bytes(mark))
         return None
 
     def prepare(self, name: str, body: bytes) -> None:
-        """Write the file if it does not exist."""
+        """Prepare the store for writing: make sure that the file `name` exists, with the content `body`."""
         if not (self.root / name).exists():
             self.put(name, body)
 
-    def published(self, asset: str, partition: str, folder: Path) -> PublishedResult | None:
-        """Return the result in a folder, or None if there is no folder."""
-        return PublishedResult(asset, partition, folder.name, folder) if folder.is_dir() else None
+    def result(self, asset: str, partition: str, folder: Path) -> PublishedResult:
+        """Return the result in a folder. The result may be missing or damaged."""
+        return PublishedResult(asset, partition, folder.name, folder)
 
     def damage(self, result: PublishedResult, look: Look) -> Damage | None:
-        """Return the damage of a result and its parts.
+        """Return the damage of a result and its parts, or None if no damage was found.
 
         If `look` is `LISTED`, only check whether the manifest is missing.
         """
@@ -93,12 +103,15 @@ class FolderBackend:
             return find_damage(result)
         return None if (result.folder / MANIFEST).is_file() else Damage(result, (f"{MANIFEST} is missing",))
 
-    def examiner(self, *, deep: bool) -> Callable[[PublishedResult], Damage | None]:
-        """Return the function `find_damage`. `deep`: also hash files that look unchanged."""
-        return partial(find_damage, ignore_cache=deep)
+    def own_damage(self, result: PublishedResult, *, deep: bool) -> tuple[str, ...]:
+        """Return the damage of a result without its parts. `deep`: read every byte."""
+        return own_damage(result, ignore_cache=deep)
 
     def set_aside(self, result: PublishedResult) -> str | None:
-        """Rename a damaged folder. The renamed folder is kept for some time."""
+        """Rename a damaged folder, but not its parts, and return a text that describes the removal.
+
+        Return None if the result is no longer damaged. The renamed folder is kept for some time.
+        """
         moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         home = self.root / result.asset / result.partition
         target = home / DAMAGED / f"{result.key}-{moment}"
@@ -114,7 +127,9 @@ class FolderBackend:
         return f"set aside as {target}"
 
     def publish(self, ready: Path, wanted: PublishedResult, log: Log) -> PublishedResult:
-        """Publish a complete folder by renaming it.
+        """Publish a complete folder by renaming it. If another machine published first, return its result.
+
+        After publication, the folder `ready` no longer exists; if publishing fails, `ready` remains.
 
         Raises:
             OSError: the target path cannot be written, or another file or folder exists at this path.

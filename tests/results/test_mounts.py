@@ -7,7 +7,7 @@ import pytest
 from aflite_assets.results import ResultStore
 from aflite_assets.results import doctor as doctor_module
 from aflite_assets.results.doctor import Problem, examine_store
-from aflite_assets.results.folder_store.mounts import lock_problem
+from aflite_assets.results.mounts import lock_problem
 
 LIST = """\
 /dev/sda1 / ext4 rw,relatime 0 0

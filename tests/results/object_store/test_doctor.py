@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import LostObjectsError
-from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
+from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore, doctor
 from aflite_assets.results.damage import Damage
 from aflite_assets.results.doctor import Problem, examine_store
-from aflite_assets.results.object_store import inspection
 from aflite_assets.results.object_store.bucket import Bucket, StoredObject
-from aflite_assets.results.object_store.transfer import discard
+from aflite_assets.results.object_store.results import discard
 from aflite_assets.results.opening import open_store
 from tests.object_stores import backend, bucket, listening, put_with_other_checksum
 
@@ -48,7 +47,7 @@ def kinds(problems: Any) -> list[tuple[str, bool]]:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What nothing names is old enough to be given up."""
-    monkeypatch.setattr(inspection, "LEFT_AFTER", timedelta(seconds=-1))
+    monkeypatch.setattr(doctor, "LEFT_AFTER", timedelta(seconds=-1))
 
 
 def test_a_sound_store_has_nothing_wrong(here: ResultStore, at_once: None) -> None:
@@ -168,7 +167,7 @@ def test_files_of_no_result_are_removed_when_nothing_was_added_for_a_day(
     orphan = f"filtered_sets/digits/{result.key}/0123456789ab/rows.txt"
     bucket(here).put(orphan, b"half")
     assert list(examine_store(here, fix=True)) == []
-    monkeypatch.setattr(inspection, "LEFT_AFTER", timedelta(seconds=-1))
+    monkeypatch.setattr(doctor, "LEFT_AFTER", timedelta(seconds=-1))
     what = (
         f"{here.place}/filtered_sets/digits/{result.key}/0123456789ab (1 files, 4 bytes) belongs to no published result"
     )

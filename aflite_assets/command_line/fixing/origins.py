@@ -9,13 +9,13 @@ from aflite_assets.command_line.fixing.answer_origins import origin_of_answers
 from aflite_assets.command_line.scanning.bare_files import METADATA, BareFile, Roles, table_format
 from aflite_assets.command_line.scanning.inputs import DatasetInput, ScanInput
 from aflite_assets.diagnostics.properties.artefacts import is_identifier
+from aflite_assets.diagnostics.properties.numbers import as_numbers
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.copying import Copied
 from aflite_assets.fixing.feature_files import column_name
 from aflite_assets.fixing.folders import FILE_NAME, MetadataFolder
 from aflite_assets.fixing.plan import ID, Changes, Origin
 from aflite_assets.fixing.spec_file import first_content, fixed_content
-from aflite_assets.scan.properties.tables import as_numbers
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.specs.columns import text_names
 from aflite_assets.specs.sources import (

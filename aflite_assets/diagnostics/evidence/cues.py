@@ -19,6 +19,7 @@ from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.data_checks.partial_input import held_out_right, held_out_solved
 from aflite_assets.diagnostics.evidence.lengths import length_cues
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
+from aflite_assets.diagnostics.properties.numbers import as_numbers, is_measured
 from aflite_assets.diagnostics.record_tables import bin_edges, binned, factorize, table_of
 from aflite_assets.diagnostics.score_tests import (
     FEWEST_ROWS,
@@ -237,13 +238,13 @@ def _over(right: np.ndarray, chance: float, groups: np.ndarray | None) -> float:
 def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Iterator[CandidateCues]:
     """Yield the values of each attribute as cues.
 
-    Numeric attributes are binned. In every attribute without numbers, rare values are combined into one value.
+    Attributes of many different numbers are binned. In every other attribute, rare values are combined into one value.
     """
     for column in [name for name in rows.table.column_names if name.startswith("attribute.")]:
         name, values = column.removeprefix("attribute."), rows.table[column]
         known = planted.get(name, ())
-        if (not known and pa.types.is_floating(values.type)) or pa.types.is_integer(values.type):
-            numbers = values.cast(pa.float64()).to_numpy()
+        numbers = None if known else as_numbers(values.to_pylist())
+        if numbers is not None and is_measured(numbers):
             values = pa.chunked_array([pa.array(binned(numbers, bin_edges(numbers)), mask=np.isnan(numbers))])
         codes, names = factorize(values.cast(pa.string()))
         counts = np.bincount(codes, minlength=len(names))

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.evidence.lengths import lengths
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
 from aflite_assets.diagnostics.properties.artefacts import Reason, is_identifier, reason_of
+from aflite_assets.diagnostics.properties.numbers import as_numbers, is_measured, number_in
 from aflite_assets.diagnostics.record_tables import bin_edges, binned
 from aflite_assets.diagnostics.score_tests import FEWEST_ROWS, label_ties
 
@@ -70,26 +70,28 @@ def properties_of(
 
 
 def attribute_properties(train: Examples, declared: frozenset[str] = frozenset()) -> Iterator[Property]:
-    """Yield the attributes as properties; `declared`: names of attributes that are no part of the task."""
+    """Yield the attributes as properties; `declared`: names of attributes that are no part of the task.
+
+    The raw table has attributes as text. Attributes of many different numbers are numeric; few numbers may be codes.
+    """
     for column in train.table.column_names:
         if not column.startswith("attribute."):
             continue
-        name, kind = column.removeprefix("attribute."), train.table[column].type
-        numeric = bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+        name, texts = column.removeprefix("attribute."), train.table[column].to_pylist()
+        numbers = as_numbers(texts)
+        numeric = numbers is not None and is_measured(numbers)
 
         def read(rows: Examples, of_set: str, column: str = column, numeric: bool = numeric) -> np.ndarray | None:
             if column not in rows.table.column_names:
                 return None
             values = rows.table[column].to_pylist()
             if numeric:
-                return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-            return np.array([MISSING if value is None else str(value) for value in values], dtype=object)
+                return np.array([number_in(value) for value in values])
+            return np.array([MISSING if value is None else value for value in values], dtype=object)
 
         reason = reason_of("attribute", declared=name in declared)
         one = Property("attribute", name, read, reason)
-        if numeric:
-            numbers = read(train, "train")
-            assert numbers is not None
+        if numbers is not None and numeric:
             one = replace(one, edges=bin_edges(numbers), reason=reason or _identifier_reason(name, numbers))
         yield one
 

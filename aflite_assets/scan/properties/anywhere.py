@@ -7,9 +7,10 @@ from pathlib import PurePath
 
 import numpy as np
 
+from aflite_assets.diagnostics.properties.numbers import as_numbers
 from aflite_assets.scan.properties.images import path_parts
 from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
-from aflite_assets.scan.properties.tables import as_numbers, pattern_flags, trailing_numbers
+from aflite_assets.scan.properties.tables import pattern_flags, trailing_numbers
 from aflite_assets.scan.rows import ScanRows
 
 _STEPS = (2, 3, 4, 5, 10)

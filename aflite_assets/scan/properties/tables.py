@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION, is_identifier
+from aflite_assets.diagnostics.properties.numbers import as_numbers, is_blank
 from aflite_assets.scan.properties.dates import are_dates, date_part_flags, days
 from aflite_assets.scan.properties.number_grids import grids, is_conversion
 from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
@@ -14,11 +15,6 @@ from aflite_assets.scan.rows import TableColumn
 
 MOST_VALUES = 60
 """Maximum number of values of one column that become properties; the most frequent values are chosen."""
-
-_NUMERIC = 0.95
-"""A text column holds numbers or dates if at least this share of its present values can be parsed."""
-
-_BLANK = frozenset({"", "na", "n/a", "nan", "null", "?", "-"})
 
 _STAND_INS = frozenset({-1.0, 99.0, 999.0, 9_999.0, 99_999.0, -9.0, -99.0, -999.0, -9_999.0, -99_999.0})
 """Numbers that mean a missing value in files without empty cells."""
@@ -52,33 +48,6 @@ def column_properties(
     flags.append(total_flags(added, declared=declared, fewest=fewest, rows=rows))
     flags.append(flags_of(_missing(columns, fewest, rows), rows=rows))
     return flags, numbers + _count_of_missing(columns, rows)
-
-
-def as_numbers(values: np.ndarray | Sequence[str | None]) -> np.ndarray | None:
-    """Return a column as float64 with NaN for missing values, or None for a column that does not contain numbers.
-
-    A text column counts as numbers if at least 95 % of the values that are not missing are numbers. The other values of
-    a text column of numbers become missing values.
-    """
-    if isinstance(values, np.ndarray):
-        return values.astype(np.float64)
-    parsed = np.array([_number(value) for value in values])
-    known = sum(not is_blank(value) for value in values)
-    return parsed if known and np.isfinite(parsed).sum() >= _NUMERIC * known else None
-
-
-def is_blank(value: str | None) -> bool:
-    """Return True for a missing value and for common placeholders such as "NA"."""
-    return value is None or value.strip().lower() in _BLANK
-
-
-def _number(text: str | None) -> float:
-    if text is None or len(text) > 40 or "_" in text:
-        return np.nan
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
 
 
 def missing_of(column: TableColumn) -> np.ndarray:

@@ -197,4 +197,4 @@ def _named_classes(table: pa.Table) -> pa.Table:
 
 
 _SETTINGS = StageSettings("distance_encoder planted seed")
-BIAS_EVIDENCE = Stage("bias_evidence", "15", _SETTINGS, "raw_dataset cue_scan embeddings filtered_sets", run)
+BIAS_EVIDENCE = Stage("bias_evidence", "16", _SETTINGS, "raw_dataset cue_scan embeddings filtered_sets", run)

@@ -101,7 +101,7 @@ def test_numbers_are_binned_and_rare_values_are_one_cue(make_examples: MakeExamp
     rare = pa.array([f"site {number % 60}" if number < 300 else "home" for number in range(600)])
     examples = make_examples(
         ["train"] * 600, labels.tolist(), features=rng.normal(size=(600, 2)),
-        **{"attribute.hour": pa.array(hours), "attribute.site": rare},
+        **{"attribute.hour": pa.array([str(hour) for hour in hours]), "attribute.site": rare},
     )  # fmt: skip
     table = removal_cues(train_rows(examples, removed), examples, planted={}, seed=0).to_pylist()
     hour = [row for row in table if row["name"] == "hour"]

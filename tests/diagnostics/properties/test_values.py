@@ -20,9 +20,10 @@ def test_attributes_are_names_or_bins_of_numbers(make_examples: MakeExamples) ->
         features=np.zeros((100, 1)),
         **{
             "attribute.place": pa.array(["land", None] * 50),
-            "attribute.hour": pa.array(np.arange(100.0)),
-            "attribute.record_id": pa.array(np.arange(100)),
-            "attribute.price": pa.array(np.arange(100)),
+            "attribute.hour": pa.array([*(f"{hour}.0" for hour in range(98)), "(empty)", "99"]),
+            "attribute.record_id": pa.array([f"{number}" for number in range(100)]),
+            "attribute.price": pa.array([f"{number / 4}" for number in range(100)]),
+            "attribute.code": pa.array([f"{number % 50}" for number in range(100)]),
         },
     )
     found = by_name(properties_of(rows, irrelevant=["hour"]))
@@ -31,13 +32,23 @@ def test_attributes_are_names_or_bins_of_numbers(make_examples: MakeExamples) ->
         "attribute hour": "declared",
         "attribute record_id": "artefact",
         "attribute price": None,
+        "attribute code": None,
     }
     values = found["attribute place"].values(rows)
     assert values is not None
     assert values[:2].tolist() == ["land", "none"]
     hours = found["attribute hour"].values(rows)
     assert hours is not None
-    assert hours[[0, 99]].tolist() == ["at most 12", "over 87"]
+    assert hours[[0, 98, 99]].tolist() == ["at most 12", "none", "over 86"]
+    codes = found["attribute code"].values(rows)
+    assert codes is not None
+    assert codes[:2].tolist() == ["0", "1"]  # of at most 50 different numbers
+    elsewhere = make_examples(
+        ["test"] * 2, [0, 1], features=np.zeros((2, 1)), **{"attribute.hour": pa.array(["unknown", "3"])}
+    )
+    there = found["attribute hour"].values(elsewhere)
+    assert there is not None
+    assert there.tolist() == ["none", "at most 12"]
     other = make_examples(["test"] * 2, [0, 1], features=np.zeros((2, 1)))
     assert found["attribute hour"].values(other) is None
 

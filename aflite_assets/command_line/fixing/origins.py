@@ -8,8 +8,8 @@ import numpy as np
 from aflite_assets.command_line.fixing.answer_origins import origin_of_answers
 from aflite_assets.command_line.scanning.bare_files import METADATA, BareFile, Roles, table_format
 from aflite_assets.command_line.scanning.inputs import DatasetInput, ScanInput
+from aflite_assets.diagnostics.numbers import as_numbers
 from aflite_assets.diagnostics.properties.artefacts import is_identifier
-from aflite_assets.diagnostics.properties.numbers import as_numbers
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.copying import Copied
 from aflite_assets.fixing.feature_files import column_name

@@ -24,7 +24,7 @@ from aflite_assets.data.images import IMAGE_SUFFIXES, IMAGE_TYPE
 from aflite_assets.data.raw_table.labels import read_labels
 from aflite_assets.data.raw_table.table import group_numbers, implied_columns, refuse_amounts
 from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_number, plain
-from aflite_assets.diagnostics.properties.numbers import as_numbers
+from aflite_assets.diagnostics.numbers import as_numbers
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.scan.rows import Role, ScanRows, TableColumn
 from aflite_assets.specs.columns import ColumnsSpec, subset_name, text_names

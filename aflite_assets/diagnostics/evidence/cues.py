@@ -19,7 +19,7 @@ from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.data_checks.partial_input import held_out_right, held_out_solved
 from aflite_assets.diagnostics.evidence.lengths import length_cues
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
-from aflite_assets.diagnostics.properties.numbers import as_numbers, is_measured
+from aflite_assets.diagnostics.numbers import as_numbers, is_measured
 from aflite_assets.diagnostics.record_tables import bin_edges, binned, factorize, table_of
 from aflite_assets.diagnostics.score_tests import (
     FEWEST_ROWS,

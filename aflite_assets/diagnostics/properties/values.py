@@ -14,8 +14,8 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.evidence.lengths import lengths
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
+from aflite_assets.diagnostics.numbers import as_numbers, is_measured, number_in
 from aflite_assets.diagnostics.properties.artefacts import Reason, is_identifier, reason_of
-from aflite_assets.diagnostics.properties.numbers import as_numbers, is_measured, number_in
 from aflite_assets.diagnostics.record_tables import bin_edges, binned
 from aflite_assets.diagnostics.score_tests import FEWEST_ROWS, label_ties
 

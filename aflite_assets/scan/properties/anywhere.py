@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from aflite_assets.diagnostics.properties.numbers import as_numbers
+from aflite_assets.diagnostics.numbers import as_numbers
 from aflite_assets.scan.properties.images import path_parts
 from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
 from aflite_assets.scan.properties.tables import pattern_flags, trailing_numbers

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from aflite_assets.diagnostics.properties.numbers import as_numbers, is_blank
+from aflite_assets.diagnostics.numbers import as_numbers, is_blank
 from aflite_assets.scan.properties.dates import are_dates, date_parts
 from aflite_assets.scan.properties.records import MISSING_BIN, Categories, PropertyInfo, info_of
 from aflite_assets.scan.properties.tables import shortened

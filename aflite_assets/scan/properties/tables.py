@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from aflite_assets.diagnostics.numbers import as_numbers, is_blank
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION, is_identifier
-from aflite_assets.diagnostics.properties.numbers import as_numbers, is_blank
 from aflite_assets.scan.properties.dates import are_dates, date_part_flags, days
 from aflite_assets.scan.properties.number_grids import grids, is_conversion
 from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of

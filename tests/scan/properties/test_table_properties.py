@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from aflite_assets.diagnostics.properties.numbers import as_numbers
+from aflite_assets.diagnostics.numbers import as_numbers
 from aflite_assets.scan.properties.anywhere import id_properties, is_sorted_by_label, order_properties
 from aflite_assets.scan.properties.records import Flags
 from aflite_assets.scan.properties.tables import column_properties, is_stand_in, trailing_numbers

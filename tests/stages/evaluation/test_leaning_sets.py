@@ -109,8 +109,8 @@ def test_the_evaluator_is_of_another_make_than_the_filter(circles_content: dict[
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("cues", r"`irrelevant` contains 'cues', which is neither an attribute nor a feature column \(known.*did "
-        r"you mean 'cue'"),
+    [("cues", r"`irrelevant` contains 'cues', which is not an attribute or a feature column; name one of \['cue'\] .*"
+        r"; did you mean 'cue'\?"),
      ("column x", "`irrelevant` contains 'column x'")],
 )  # fmt: skip
 def test_a_declared_name_must_be_known(name: str, said: str) -> None:

@@ -80,8 +80,8 @@ def test_tables_are_laid_out_as_in_the_report(walk: dict[str, StoredResult]) -> 
     found = report_tables(walk["benchmark_report"].result)
     shown = {name: value for name, value in found.items() if isinstance(value, dg.TableMetadataValue)}
     assert list(shown) == [
-        "surface_cues", "falls_given test", "accuracy_given", "in_distribution test", "by_class_given linear",
-        "paired_given",
+        "surface_cues", "by_attribute biased", "falls_given test", "accuracy_given", "in_distribution test",
+        "by_class_given linear", "paired_given",
     ]  # fmt: skip
     first = shown["accuracy_given"].records[0].data
     assert list(first)[:4] == ["evaluator", "trained on", "train rows", "test, full (n = 200)"]

@@ -46,12 +46,14 @@ def check_alerts(context: dg.RunStatusSensorContext) -> None:
     entries = context.instance.all_logs(context.dagster_run.run_id, of_type=_OF_RESULTS)
     events = [entry.dagster_event for entry in entries if entry.dagster_event is not None]
     results = [event.materialization for event in events if event.is_step_materialization]
-    reused = {result.asset_key for result in results if (flag := result.metadata.get("reused")) and flag.value}
+    # a retry reuses what the killed run computed, whose checks were not reported
+    old = [] if context.dagster_run.parent_run_id else results
+    reused = {result.asset_key for result in old if (flag := result.metadata.get("reused")) and flag.value}
     failed = [
         f"{check.asset_key.path[-1]}: {check.check_name}" + (f": {advice.value}" if advice and advice.value else "")
         for check in (event.asset_check_evaluation_data for event in events if not event.is_step_materialization)
         if not check.passed and check.asset_key not in reused
-        for advice in [check.metadata.get("what_to_do")]
+        for advice in [check.metadata.get("what_to_do") or check.metadata.get("found") or check.metadata.get("result")]
     ]
     if failed:
         _report(context, context.dagster_run, f"failed checks: {'; '.join(failed)}")
@@ -61,8 +63,7 @@ def _report(context: dg.RunStatusSensorContext, run: dg.DagsterRun, words: str) 
     subject = run.tags.get(PARTITION_TAG, run.job_name)
     text = f"{inert(f'{subject}: {words}')} {dagster_page('runs', run.run_id)}"
     context.log.warning(text)
-    webhook = os.environ.get("AFLITE_ALERT_WEBHOOK", "").strip()
-    if webhook:
+    if webhook := os.environ.get("AFLITE_ALERT_WEBHOOK", "").strip():
         post_message(webhook, text)
 
 

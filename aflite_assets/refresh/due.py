@@ -144,9 +144,9 @@ def _left_out(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> S
     end = ended if refusal is None else LastRun("failed", refusal)
     if end is None or not stage.stale:
         return stage
-    option = "" if end.kind == "interrupted" else "--now "
-    start = f"start it with `aflite refresh {option}{stage.dataset}`"
-    remedy = f"correct its inputs, or {start}" if end.kind == "failed" else start
+    again = refusal is None and end.kind in RETRIED_BY_COMMAND
+    start = f"start it with `aflite refresh {'' if again else '--now '}{stage.dataset}`"
+    remedy = start if refusal is None else f"correct its inputs, or {start}"
     reason = f"it is not retried until its inputs change: {end.words}; {remedy}"
     return replace(stage, state="left" if end.kind == "failed" else "cancelled", reasons=(reason,))
 

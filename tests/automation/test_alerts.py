@@ -16,7 +16,7 @@ from tests.automation.local_webhook import Webhook, webhook
 __all__ = ["webhook"]
 
 DATASETS = dg.StaticPartitionsDefinition(["circles_1", "circles_2"])
-Tell = Callable[[], list[str]]
+Tell = Callable[..., list[str]]
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ def tell(instance: dg.DagsterInstance, webhook: Webhook, monkeypatch: pytest.Mon
     """The sensor looks at the latest run; returns the messages that the webhook got."""
     monkeypatch.setenv("AFLITE_ALERT_WEBHOOK", webhook.address)
 
-    def look() -> list[str]:
+    def look(**of_run: str) -> list[str]:
         webhook.texts.clear()
-        (run,) = instance.get_runs(limit=1)
+        (run,) = (one._replace(**of_run) for one in instance.get_runs(limit=1))
         succeeded = run.status == dg.DagsterRunStatus.SUCCESS
         kind = dg.DagsterEventType.RUN_SUCCESS if succeeded else dg.DagsterEventType.RUN_FAILURE
         (entry,) = instance.all_logs(run.run_id, of_type=kind)
@@ -105,18 +105,21 @@ def test_failed_checks_of_computed_results_are_reported(instance: dg.DagsterInst
     def checked(*, reused: bool) -> dg.AssetsDefinition:
         outcomes = [
             dg.AssetCheckResult(check_name="finite", passed=False, metadata={"what_to_do": "drop <them>"}),
-            dg.AssetCheckResult(check_name="repeats", passed=False, severity=dg.AssetCheckSeverity.WARN),
+            dg.AssetCheckResult(
+                check_name="repeats", passed=False, severity=dg.AssetCheckSeverity.WARN, metadata={"found": "2 copies"}
+            ),
             dg.AssetCheckResult(check_name="labels", passed=True),
         ]
         return stage(lambda: dg.MaterializeResult(metadata={"reused": reused}, check_results=outcomes), specs)
 
     run_id = run(instance, checked(reused=False))
     assert tell() == [
-        "`circles_1: failed checks: raw_dataset: finite: drop &lt;them&gt;; raw_dataset: repeats` "
+        "`circles_1: failed checks: raw_dataset: finite: drop &lt;them&gt;; raw_dataset: repeats: 2 copies` "
         f"http://127.0.0.1:3000/runs/{run_id}"
     ]
     run(instance, checked(reused=True))  # reported when it was computed
     assert tell() == []
+    assert "finite" in tell(parent_run_id=run_id, root_run_id=run_id)[0]  # of a retry, whose first run was killed
     run(instance, stage(lambda: dg.MaterializeResult()))
     assert tell() == []
 

@@ -119,8 +119,8 @@ def test_status_names_a_run_that_failed_before_its_first_stage(
     out = said(capsys, "status")
     assert (
         "needs you:\n  never_made: raw_dataset: it is not retried until its inputs change: run "
-        f"{run.run_id[:8]} failed: RuntimeError: no such; correct its inputs, or start it with "
-        "`aflite refresh --now never_made`\n"
+        f"{run.run_id[:8]} failed: RuntimeError: no such; start it with "
+        "`aflite refresh never_made`\n"
     ) in out
     assert "  points: " not in out
 

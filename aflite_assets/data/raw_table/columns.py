@@ -196,13 +196,17 @@ def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> 
 def _image_column(split: str, name: str, column: pa.ChunkedArray, folder: str | None) -> pa.ChunkedArray:
     column = plain(column)
     if is_text(column.type):
+        try:
+            texts = as_texts(column)
+        except DataError as error:
+            raise DataError(f"split {split!r}: `columns.image` is {name!r}, but {error}") from error
         if folder is None:
             raise DataError(
-                f"split {split!r}: column {name!r} holds texts (first: {shown(str(column[0].as_py()))}), but every row "
+                f"split {split!r}: column {name!r} holds texts (first: {shown(texts[0] or '')}), but every row "
                 "needs an encoded image; if the texts are names of image files, set `images` in `source` to their "
                 "folder"
             )
-        return named_images(split, name, column.to_pylist(), Path(folder))
+        return named_images(split, name, texts, Path(folder))
     encoded = column
     if pa.types.is_struct(column.type) and column.type.get_field_index("bytes") >= 0:
         encoded = plain(pc.struct_field(column, "bytes"))

@@ -113,7 +113,7 @@ def test_a_first_run_that_failed_is_named_alike_by_all_commands(
         instance.report_run_failed(failed, "no server")
     line = (
         f"raw_dataset: it is not retried until its inputs change: run {failed.run_id[:8]} failed: no "
-        "server; correct its inputs, or start it with `aflite refresh --now vectors`"
+        "server; start it with `aflite refresh vectors`"
     )
     code, out, _ = run("plan")
     assert (code, out.count(line)) == (FAILED, 1)
@@ -295,7 +295,7 @@ def test_a_stage_that_fails_is_tried_by_each_call_and_named(
         f"published_dataset: it is not retried until its inputs change: run {newest.run_id[:8]} failed: "
         "published_dataset: RuntimeError: the disk"
     )
-    by_hand = "correct its inputs, or start it with `aflite refresh --now vectors`\n"
+    by_hand = "start it with `aflite refresh vectors`\n"
     assert f"stage not retried: vectors: {left}; {by_hand.rstrip()} - until" in run("doctor")[1]
     assert f"\nneeds you:\n  vectors: {left}; {by_hand}" in run("status", "vectors")[1]
     assert f"  vectors: make nothing: {left}; {by_hand}" in run("plan", "vectors")[1]

@@ -99,8 +99,8 @@ def test_a_failed_run_is_not_repeated_unless_its_end_is_retried(state: RefreshSt
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed)
     assert (due.stages, due.failed) == ((), True)
     assert due.why_not == (
-        "raw_dataset: it is not retried until its inputs change: run 12345678 failed: raw_dataset: no room; correct "
-        "its inputs, or start it with `aflite refresh --now digits`",
+        "raw_dataset: it is not retried until its inputs change: run 12345678 failed: raw_dataset: no room; start "
+        "it with `aflite refresh digits`",
     )
     command = RETRIED_BY_COMMAND
     assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed, retried=command)) == [

@@ -132,7 +132,7 @@ class Logistic:
 
 
 class Model:
-    """A fitted model, and what it has predicted of the rows of a draw, which are there as long as it is."""
+    """A fitted model that predicts each set of rows once. The sets of a draw must exist as long as the model."""
 
     def __init__(self, make: Callable[[Distances, np.ndarray], Any], distances: Distances, chosen: np.ndarray) -> None:
         self.fitted = make(distances, chosen)

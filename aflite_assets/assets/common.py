@@ -108,12 +108,6 @@ def stage_asset(
             (_SHOWN_NAMES.get(check, check), asks, check in stage.checks.blocking)
             for check, asks in stage.checks.asks.items()
         ]
-        resources: dict[str, type] = {
-            "result_store": ResultStoreResource,
-            "experiment_tracker": ExperimentTracker,
-            "compute_device": ComputeDevice,
-            **({"compute_cluster": ComputeCluster} if on_cluster else {}),
-        }
 
         @functools.wraps(describe, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
         def compute(context: dg.AssetExecutionContext, **given: Any) -> dg.MaterializeResult[None]:
@@ -123,13 +117,7 @@ def stage_asset(
             columns = {} if damaged else column_metadata(run.result, run.store)
             return _materialized(run, {**describe(run), **columns}, found)
 
-        parameters = {"context": dg.AssetExecutionContext} | ({"config": config} if config else {}) | resources
-        compute.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [
-                inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, annotation=kind)
-                for each, kind in parameters.items()
-            ]
-        )
+        compute.__signature__ = _signature(on_cluster, config)  # type: ignore[attr-defined]
         return asset_with_optional_checks(
             group_name=group,
             kinds=kinds,
@@ -145,6 +133,22 @@ def stage_asset(
         )(compute)
 
     return decorate
+
+
+def _signature(on_cluster: bool, config: type[dg.Config] | None) -> inspect.Signature:
+    """Return the signature from which Dagster learns what an asset needs: the context, the run configuration if there
+    is one, and the resources.
+    """
+    parameters = {
+        "context": dg.AssetExecutionContext,
+        **({"config": config} if config else {}),
+        "result_store": ResultStoreResource,
+        "experiment_tracker": ExperimentTracker,
+        "compute_device": ComputeDevice,
+        **({"compute_cluster": ComputeCluster} if on_cluster else {}),
+    }
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Signature([inspect.Parameter(name, kind, annotation=of) for name, of in parameters.items()])
 
 
 def check_by_dataset(

@@ -46,22 +46,23 @@ def check_alerts(context: dg.RunStatusSensorContext) -> None:
     entries = context.instance.all_logs(context.dagster_run.run_id, of_type=_OF_RESULTS)
     events = [entry.dagster_event for entry in entries if entry.dagster_event is not None]
     results = [event.materialization for event in events if event.is_step_materialization]
-    # a retry reuses what the killed run computed, whose checks were not reported
-    old = [] if context.dagster_run.parent_run_id else results
-    reused = {result.asset_key for result in old if (flag := result.metadata.get("reused")) and flag.value}
-    failed = [
-        f"{check.asset_key.path[-1]}: {check.check_name}" + (f": {advice.value}" if advice and advice.value else "")
-        for check in (event.asset_check_evaluation_data for event in events if not event.is_step_materialization)
-        if not check.passed and check.asset_key not in reused
-        for advice in [check.metadata.get("what_to_do") or check.metadata.get("found") or check.metadata.get("result")]
-    ]
+    reused = {result.asset_key for result in results if (flag := result.metadata.get("reused")) and flag.value}
+    if context.dagster_run.parent_run_id:  # a retry reuses what the killed run computed, whose checks were not reported
+        reused = set()
+    checks = [event.asset_check_evaluation_data for event in events if not event.is_step_materialization]
+    failed = [_in_words(check) for check in checks if not check.passed and check.asset_key not in reused]
     if failed:
         _report(context, context.dagster_run, f"failed checks: {'; '.join(failed)}")
 
 
+def _in_words(check: dg.AssetCheckEvaluation) -> str:
+    """Return a failed check's stage and name, and what to do or, if the check has no remedy, what it found."""
+    shown = [check.metadata[name].value for name in ("what_to_do", "found", "result") if name in check.metadata]
+    return ": ".join([check.asset_key.path[-1], check.check_name, *map(str, shown[:1])])
+
+
 def _report(context: dg.RunStatusSensorContext, run: dg.DagsterRun, words: str) -> None:
-    subject = run.tags.get(PARTITION_TAG, run.job_name)
-    text = f"{inert(f'{subject}: {words}')} {dagster_page('runs', run.run_id)}"
+    text = f"{inert(f'{run.tags.get(PARTITION_TAG, run.job_name)}: {words}')} {dagster_page('runs', run.run_id)}"
     context.log.warning(text)
     if webhook := os.environ.get("AFLITE_ALERT_WEBHOOK", "").strip():
         post_message(webhook, text)

@@ -190,9 +190,8 @@ def _refresh_one(
 
 
 def _run_config(options: argparse.Namespace) -> dict[str, Any]:
-    tracker = {"enabled": not options.no_tracking}
-    settings = {"compute_device": {"device": options.device}, "experiment_tracker": tracker}
-    return {"resources": {name: {"config": config} for name, config in settings.items()}}
+    config = {"compute_device": {"device": options.device}, "experiment_tracker": {"enabled": not options.no_tracking}}
+    return {"resources": {name: {"config": one} for name, one in config.items()}}
 
 
 def _without_files(store: ResultStore, registry: Registry) -> int:

@@ -1,14 +1,16 @@
-"""Numbers in columns of text: which columns hold numbers, and which of them are measured instead of being codes."""
+"""Numbers in columns of text: which columns hold numbers, and which attributes are measured instead of being codes."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from aflite_assets.data.raw_table.columns import NO_VALUE
+
 _NUMERIC = 0.95
 """A text column holds numbers if at least this share of its present values can be parsed."""
 
-_BLANK = frozenset({"", "na", "n/a", "nan", "null", "?", "-", "(empty)"})
-"""Texts of a missing value, in small letters; the raw table writes "(empty)"."""
+_BLANK = frozenset({"", "na", "n/a", "nan", "null", "?", "-", NO_VALUE})
+"""Texts of a missing value, in small letters."""
 
 MOST_CODES = 50
 """An attribute of at most this many different numbers may hold codes, so its numbers are treated as names."""
@@ -27,9 +29,10 @@ def as_numbers(values: np.ndarray | Sequence[str | None]) -> np.ndarray | None:
     return parsed if known and np.isfinite(parsed).sum() >= _NUMERIC * known else None
 
 
-def is_measured(numbers: np.ndarray) -> bool:
-    """Return True if the numbers have more than `MOST_CODES` different values; `numbers`: float64, NaN if missing."""
-    return len(np.unique(numbers[np.isfinite(numbers)])) > MOST_CODES
+def measured_numbers(attribute: Sequence[str | None]) -> np.ndarray | None:
+    """Return an attribute's numbers as `as_numbers` does, or None if at most `MOST_CODES` of them are different."""
+    numbers = as_numbers(attribute)
+    return numbers if numbers is not None and len(np.unique(numbers[np.isfinite(numbers)])) > MOST_CODES else None
 
 
 def is_blank(value: str | None) -> bool:

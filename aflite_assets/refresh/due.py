@@ -147,7 +147,7 @@ def _left_out(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> S
     again = refusal is None and end.kind in RETRIED_BY_COMMAND
     start = f"start it with `aflite refresh {'' if again else '--now '}{stage.dataset}`"
     remedy = start if refusal is None else f"correct its inputs, or {start}"
-    reason = f"it is not retried until its inputs change: {end.words}; {remedy}"
+    reason = f"it is not retried by itself until its inputs change: {end.words}; {remedy}"
     return replace(stage, state="left" if end.kind == "failed" else "cancelled", reasons=(reason,))
 
 

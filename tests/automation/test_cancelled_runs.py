@@ -63,7 +63,7 @@ def cancelled(deployment: Deployment) -> dg.DagsterRun:
 
 def test_it_is_not_started_again(settled: Deployment, capsys: pytest.CaptureFixture[str]) -> None:
     run = cancelled(settled)
-    why = "not retried until its inputs change"
+    why = "not retried by itself until its inputs change"
     expected = f"published_dataset: it is {why}: run {run.run_id[:8]} was cancelled"
     for _ in range(3):
         assert expected in why_not(settled.tick())
@@ -147,7 +147,10 @@ def test_refresh_makes_it_only_now(settled: Deployment, capsys: pytest.CaptureFi
     settled.monkeypatch.setattr(common, "REGISTRY", load_registry())
     refresh = ["refresh", "digits", "--device", "cpu", "--no-tracking", "--settle", "1"]
     assert main(refresh) == 0
-    left = f"digits: published_dataset: it is not retried until its inputs change: run {run.run_id[:8]} was cancelled; "
+    left = (
+        "digits: published_dataset: it is not retried by itself until its inputs change: "
+        f"run {run.run_id[:8]} was cancelled; "
+    )
     assert left in capsys.readouterr().out
     assert len(settled.instance.get_runs()) == 1
     assert main([*refresh, "--now"]) == 0

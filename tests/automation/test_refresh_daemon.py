@@ -96,7 +96,7 @@ def test_a_run_that_is_cancelled_through_the_api_is_left(server: DagsterServer, 
     assert server.ask(CANCEL, run=run["runId"])["terminateRun"]["__typename"] == "TerminateRunSuccess"
     server.wait_until(lambda: runs(server)[0]["status"] == "CANCELED", seconds=60, what="the run ends")
 
-    left = f"is not retried until its inputs change: run {run['runId'][:8]} was cancelled"
+    left = f"is not retried by itself until its inputs change: run {run['runId'][:8]} was cancelled"
     server.wait_until(lambda: all(left in (why or "") for why in said(server)), seconds=180, what="two looks leave it")
     assert [one["runId"] for one in runs(server)] == [run["runId"]]
 

@@ -137,7 +137,7 @@ def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Depl
         settled.run(request)
     again = settled.tick()
     assert requested(again) == {}  # refused, and the other is done
-    assert f"{failing}: raw_dataset: it is not retried until its inputs change: " in why_not(again)
+    assert f"{failing}: raw_dataset: it is not retried by itself until its inputs change: " in why_not(again)
 
     # Mended in between: another content has tries of its own.
     write_table(settled.table(failing), rows=120, seed=12)
@@ -153,7 +153,7 @@ def test_a_refusal_is_tried_once(settled: Deployment) -> None:
     assert settled.run(request) == {}
     for later in (settled.tick(), settled.tick(), settled.tick()):
         assert requested(later) == {}
-        assert "raw_dataset: it is not retried until its inputs change: " in why_not(later)
+        assert "raw_dataset: it is not retried by itself until its inputs change: " in why_not(later)
     assert len(settled.instance.get_runs()) == 1
     # Another run that has the stage does not try it either.
     assert settled.run(request) == {}
@@ -180,8 +180,8 @@ def test_a_stage_that_failed_is_left_until_a_person_starts_it(settled: Deploymen
             assert requested(later) == {}
             (run,) = settled.instance.get_runs()
             assert why_not(later) == (
-                f"digits: published_dataset: it is not retried until its inputs change: run {run.run_id[:8]} failed: "
-                "published_dataset: RuntimeError: the disk is slow; start it with "
+                f"digits: published_dataset: it is not retried by itself until its inputs change: "
+                f"run {run.run_id[:8]} failed: published_dataset: RuntimeError: the disk is slow; start it with "
                 "`aflite refresh digits`"
             )
             settled.now += timedelta(days=1)
@@ -196,7 +196,9 @@ def test_a_run_that_never_begins_is_asked_for_once(settled: Deployment) -> None:
     run = _begin(settled.instance, request)
     _end(settled.instance, run)
     for _ in range(2):
-        assert f"is not retried until its inputs change: run {run.run_id[:8]} failed" in why_not(settled.tick())
+        assert f"is not retried by itself until its inputs change: run {run.run_id[:8]} failed" in why_not(
+            settled.tick()
+        )
     settled.edit("digits", title="Third words")
     assert requested(settled.tick()) == {"digits": ["published_dataset", "analysis", "benchmark_report"]}
 
@@ -338,7 +340,7 @@ def test_a_first_run_whose_retry_does_not_come_is_named(settled: Deployment) -> 
     assert why_not(settled.tick()) == f"brand_new waits for the retry of run {run.run_id}, which Dagster announced"
     settled.now += timedelta(minutes=2)
     line = why_not(settled.tick())
-    assert line.startswith("brand_new: raw_dataset: it is not retried until its inputs change: ")
+    assert line.startswith("brand_new: raw_dataset: it is not retried by itself until its inputs change: ")
     assert f"run {run.run_id[:8]} failed: " in line
     assert "start it with `aflite refresh brand_new`" in line
 

@@ -112,7 +112,7 @@ def test_a_first_run_that_failed_is_named_alike_by_all_commands(
         failed = instance.create_run_for_job(job, tags={"dagster/partition": "vectors"})
         instance.report_run_failed(failed, "no server")
     line = (
-        f"raw_dataset: it is not retried until its inputs change: run {failed.run_id[:8]} failed: no "
+        f"raw_dataset: it is not retried by itself until its inputs change: run {failed.run_id[:8]} failed: no "
         "server; start it with `aflite refresh vectors`"
     )
     code, out, _ = run("plan")
@@ -251,7 +251,7 @@ def test_planning_keeps_no_time_of_cron(vectors: Path, run: Run, home: Path) -> 
 def test_a_refusal_is_tried_once_and_named_with_its_reason(vectors: Path, run: Run) -> None:
     _edit(vectors, unlabelled=[1])
     outcomes = [run("refresh", "vectors")[:2] for _ in range(2)]
-    refused = "raw_dataset: it is not retried until its inputs change: "
+    refused = "raw_dataset: it is not retried by itself until its inputs change: "
     assert outcomes[0] == outcomes[1]
     assert outcomes[0][0] == FAILED
     assert outcomes[0][1].startswith(f"vectors: {refused}")
@@ -292,7 +292,7 @@ def test_a_stage_that_fails_is_tried_by_each_call_and_named(
     assert newest.tags["dagster/partition"] == "vectors"
     assert first.tags["aflite/because"].startswith('published_dataset: title: "" -> "Other"; analysis: ')
     left = (
-        f"published_dataset: it is not retried until its inputs change: run {newest.run_id[:8]} failed: "
+        f"published_dataset: it is not retried by itself until its inputs change: run {newest.run_id[:8]} failed: "
         "published_dataset: RuntimeError: the disk"
     )
     by_hand = "start it with `aflite refresh vectors`\n"
@@ -306,7 +306,10 @@ def test_a_result_that_lacks_parts_is_tried_once(vectors: Path, run: Run, monkey
         raise ModelError("out of luck")
 
     _edit(vectors, seeds=[0, 1])
-    left = "vectors: evaluator_models: it is not retried until its inputs change: its result lacks parts that failed"
+    left = (
+        "vectors: evaluator_models: it is not retried by itself until its inputs change: "
+        "its result lacks parts that failed"
+    )
     with monkeypatch.context() as patched:
         patched.setattr(evaluators, "evaluate", fail)
         code, out, _ = run("refresh", "vectors")

@@ -118,7 +118,7 @@ def test_status_names_a_run_that_failed_before_its_first_stage(
         (run,) = instance.get_runs()
     out = said(capsys, "status")
     assert (
-        "needs you:\n  never_made: raw_dataset: it is not retried until its inputs change: run "
+        "needs you:\n  never_made: raw_dataset: it is not retried by itself until its inputs change: run "
         f"{run.run_id[:8]} failed: RuntimeError: no such; start it with "
         "`aflite refresh never_made`\n"
     ) in out
@@ -143,9 +143,9 @@ def test_plan_and_status_wait_for_a_retry_until_it_must_have_come(
 
     monkeypatch.setattr(runs_of_datasets, "RETRY_SECONDS", 0.0)
     failed = f"run {run.run_id[:8]} failed: "
-    assert f"is not retried until its inputs change: {failed}" in said(capsys, "plan", "points")
+    assert f"is not retried by itself until its inputs change: {failed}" in said(capsys, "plan", "points")
     status = said(capsys, "status", "points")
-    assert f"is not retried until its inputs change: {failed}" in status.split("needs you:\n")[1]
+    assert f"is not retried by itself until its inputs change: {failed}" in status.split("needs you:\n")[1]
     assert retry not in status
 
 

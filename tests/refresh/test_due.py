@@ -99,8 +99,8 @@ def test_a_failed_run_is_not_repeated_unless_its_end_is_retried(state: RefreshSt
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed)
     assert (due.stages, due.failed) == ((), True)
     assert due.why_not == (
-        "raw_dataset: it is not retried until its inputs change: run 12345678 failed: raw_dataset: no room; start "
-        "it with `aflite refresh digits`",
+        "raw_dataset: it is not retried by itself until its inputs change: run 12345678 failed: raw_dataset: "
+        "no room; start it with `aflite refresh digits`",
     )
     command = RETRIED_BY_COMMAND
     assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed, retried=command)) == [
@@ -118,8 +118,8 @@ def test_a_refusal_is_final_for_its_key(state: RefreshState) -> None:
     due = what_is_due(plan, RefreshSpec(), now=_at(30), state=state, retried=("failed", "interrupted", "cancelled"))
     assert (due.stages, due.failed) == ((), True)
     why = (
-        "raw_dataset: it is not retried until its inputs change: no column x9; correct its inputs, or start it with "
-        "`aflite refresh --now digits`"
+        "raw_dataset: it is not retried by itself until its inputs change: no column x9; "
+        "correct its inputs, or start it with `aflite refresh --now digits`"
     )
     assert due.why_not == (why,)
     assert _names(what_is_due(plan, RefreshSpec(), now=_at(30), state=state, at_once=True)) == ["raw_dataset"]
@@ -135,7 +135,7 @@ def test_what_a_cancelled_run_left_is_no_failure(state: RefreshState) -> None:
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=cancelled, retried=command)
     assert (due.stages, due.failed) == ((), False)
     assert due.why_not == (
-        "raw_dataset: it is not retried until its inputs change: run 12345678 was cancelled; start it with "
+        "raw_dataset: it is not retried by itself until its inputs change: run 12345678 was cancelled; start it with "
         "`aflite refresh --now digits`",
     )
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=cancelled, at_once=True)

@@ -4,39 +4,20 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
+from aflite_assets.results import ResultKey, ResultStore
 from aflite_assets.results.doctor import Problem, examine_store
 from aflite_assets.results.locks import writing
 from aflite_assets.results.pins import pin
+from tests.results.small_results import kinds, publish, write
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> ResultStore:
     return ResultStore(tmp_path / "results")
-
-
-def write(draft: Draft) -> Mapping[str, Any]:
-    (draft.path / "rows.txt").write_text("0123456789")
-    return {}
-
-
-def with_part(draft: Draft) -> Mapping[str, Any]:
-    draft.part("given", ResultKey("1", {"part": 1}, {}), write)
-    return write(draft)
-
-
-def publish(store: ResultStore, number: int = 0) -> PublishedResult:
-    return store.get_or_create("filtered_sets", "digits", ResultKey("1", {"n": number}, {}), with_part).result
-
-
-def kinds(problems: Any) -> list[tuple[str, bool]]:
-    return [(one.kind, one.mended) for one in problems]
 
 
 def test_a_sound_store_has_nothing_wrong(store: ResultStore) -> None:

@@ -19,7 +19,7 @@ from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.data_checks.partial_input import held_out_right, held_out_solved
 from aflite_assets.diagnostics.evidence.lengths import length_cues
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
-from aflite_assets.diagnostics.numbers import as_numbers, is_measured
+from aflite_assets.diagnostics.numbers import measured_numbers
 from aflite_assets.diagnostics.record_tables import bin_edges, binned, factorize, table_of
 from aflite_assets.diagnostics.score_tests import (
     FEWEST_ROWS,
@@ -243,8 +243,8 @@ def _attributes(rows: Examples, planted: Mapping[str, Collection[str]]) -> Itera
     for column in [name for name in rows.table.column_names if name.startswith("attribute.")]:
         name, values = column.removeprefix("attribute."), rows.table[column]
         known = planted.get(name, ())
-        numbers = None if known else as_numbers(values.to_pylist())
-        if numbers is not None and is_measured(numbers):
+        numbers = None if known else measured_numbers(values.to_pylist())
+        if numbers is not None:
             values = pa.chunked_array([pa.array(binned(numbers, bin_edges(numbers)), mask=np.isnan(numbers))])
         codes, names = factorize(values.cast(pa.string()))
         counts = np.bincount(codes, minlength=len(names))

@@ -14,7 +14,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.evidence.lengths import lengths
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
-from aflite_assets.diagnostics.numbers import as_numbers, is_measured, number_in
+from aflite_assets.diagnostics.numbers import measured_numbers, number_in
 from aflite_assets.diagnostics.properties.artefacts import Reason, is_identifier, reason_of
 from aflite_assets.diagnostics.record_tables import bin_edges, binned
 from aflite_assets.diagnostics.score_tests import FEWEST_ROWS, label_ties
@@ -77,11 +77,12 @@ def attribute_properties(train: Examples, declared: frozenset[str] = frozenset()
     for column in train.table.column_names:
         if not column.startswith("attribute."):
             continue
-        name, texts = column.removeprefix("attribute."), train.table[column].to_pylist()
-        numbers = as_numbers(texts)
-        numeric = numbers is not None and is_measured(numbers)
+        name = column.removeprefix("attribute.")
+        numbers = measured_numbers(train.table[column].to_pylist())
 
-        def read(rows: Examples, of_set: str, column: str = column, numeric: bool = numeric) -> np.ndarray | None:
+        def read(
+            rows: Examples, of_set: str, column: str = column, numeric: bool = numbers is not None
+        ) -> np.ndarray | None:
             if column not in rows.table.column_names:
                 return None
             values = rows.table[column].to_pylist()
@@ -91,7 +92,7 @@ def attribute_properties(train: Examples, declared: frozenset[str] = frozenset()
 
         reason = reason_of("attribute", declared=name in declared)
         one = Property("attribute", name, read, reason)
-        if numbers is not None and numeric:
+        if numbers is not None:
             one = replace(one, edges=bin_edges(numbers), reason=reason or _identifier_reason(name, numbers))
         yield one
 

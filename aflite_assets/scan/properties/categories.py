@@ -36,11 +36,10 @@ def _names(info: PropertyInfo, column: TableColumn) -> Iterator[Categories | Non
     values = np.array(["" if is_blank(value) else value for value in column.values], dtype=object)
     different, codes = np.unique(values, return_inverse=True)
     if are_dates([value for value in different.tolist() if value]):
-        for name, parts, places in date_parts(info.name, values.tolist()):
-            of_part = info_of("date", name, source=info.name, declared=info.reason == "declared")
-            codes = np.where(places < 0, len(parts), places)
-            counts = np.append(np.bincount(codes, minlength=len(parts))[: len(parts)], 0)
-            yield _categories(of_part, [*parts, ""], codes, counts)
+        for part in date_parts(info.name, values.tolist()):
+            of_part = info_of("date", part.name, source=info.name, declared=info.reason == "declared")
+            counts = np.bincount(part.codes[part.codes >= 0], minlength=len(part.values))
+            yield _categories(of_part, [*part.values, ""], part.codes, np.append(counts, 0))  # -1 is the last place
         return
     counts = np.bincount(codes) * (different != "")
     yield _categories(info, [shortened(value) for value in different.tolist()], codes, counts)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -28,11 +29,22 @@ def days(values: Sequence[str | None]) -> np.ndarray:
     return np.array([np.nan if date is None else (date - _EPOCH).total_seconds() / 86_400 for date in known])
 
 
-def date_parts(name: str, values: Sequence[str | None]) -> Iterator[tuple[str, tuple[str, ...], np.ndarray]]:
-    """Yield the weekday, month and hour of a column of dates: a name, the names of the values, and a code per row.
+@dataclass(frozen=True, eq=False)
+class DatePart:
+    """One part of the dates in a column, such as the weekday. `values`: names of the part's values, such as "Monday".
 
-    Codes are int64, -1 for a missing date. A part with fewer than two values is left out, so that a column of days has
-    no hour.
+    `codes`: int64, the position of each row's value in `values`, -1 for a missing date.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    codes: np.ndarray
+
+
+def date_parts(name: str, values: Sequence[str | None]) -> Iterator[DatePart]:
+    """Yield the weekday, month and hour of a column of dates.
+
+    A part with fewer than two different values is left out, so that a column of days has no hour.
     """
     dates = [_parsed(value) for value in values]
     parts = (
@@ -42,17 +54,17 @@ def date_parts(name: str, values: Sequence[str | None]) -> Iterator[tuple[str, t
     )
     for part, names, codes in parts:
         if len({code for code in codes if code >= 0}) > 1:
-            yield f"{part} of {name}", names, np.array(codes, dtype=np.int64)
+            yield DatePart(f"{part} of {name}", names, np.array(codes, dtype=np.int64))
 
 
 def date_part_flags(
     name: str, values: Sequence[str | None], *, declared: bool, fewest: int
 ) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
     """Yield a property for each weekday, month and hour that at least `fewest` rows have."""
-    for part, names, codes in date_parts(name, values):
-        for code in np.flatnonzero(np.bincount(codes[codes >= 0]) >= fewest):
-            shown, absent = f"{part} = {names[code]}", f"{part} is not {names[code]}"
-            yield info_of("date", shown, absent=absent, source=name, declared=declared), codes == code
+    for part in date_parts(name, values):
+        for code in np.flatnonzero(np.bincount(part.codes[part.codes >= 0]) >= fewest):
+            shown, absent = f"{part.name} = {part.values[code]}", f"{part.name} is not {part.values[code]}"
+            yield info_of("date", shown, absent=absent, source=name, declared=declared), part.codes == code
 
 
 def _parsed(value: str | None) -> datetime | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.properties.artefacts import BLANKS, TYPOGRAPHY
 from aflite_assets.scan.properties.records import Flags, Number, PropertyInfo, flags_of, info_of, number_of
 from aflite_assets.scan.properties.tokens import Tokens, common_words
@@ -21,7 +22,6 @@ _LONG_LETTER = re.compile(r"([^\W\d_])\1\1")
 _EMOJI = re.compile("[\u2600-\u27bf\U0001f300-\U0001faff]")
 _SMILEY = re.compile(r"(?<!\w)[:;]-?[()DPp](?!\w)")
 _CAPITAL_WORD = re.compile(r"\b[A-Z]{3,}\b")
-_WORD = re.compile(r"\w+")
 
 SIGNS: Mapping[str, Callable[[str], bool]] = {
     "comma": lambda text: "," in text,
@@ -74,7 +74,7 @@ def _flags(texts: Sequence[str], source: str, declared: bool) -> Iterator[tuple[
 
 def _repeats_beginning(text: str) -> bool:
     """Return whether the first three words stand once more in the text, as after a heading that copies them."""
-    words = _WORD.findall(text[:2_000].lower())
+    words = WORD.findall(text[:2_000].lower())
     return len(words) > 3 and f" {' '.join(words[:3])} " in f" {' '.join(words[3:])} "
 
 

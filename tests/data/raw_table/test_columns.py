@@ -201,6 +201,14 @@ def test_names_of_images_need_the_folder_of_the_images() -> None:
         _inputs({"picture": ["a.png"]}, image="picture")
 
 
+def test_names_of_images_that_are_no_texts_are_refused() -> None:
+    broken = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, 1], np.int32)), pa.py_buffer(b"\x80"))
+    with pytest.raises(
+        DataError, match=r"split 'dev': `columns.image` is 'picture', but a column of the type 'string'"
+    ):
+        _inputs({"picture": broken}, image="picture")
+
+
 def test_image_without_bytes_or_file_is_refused() -> None:
     images = [{"bytes": None, "path": "a.png", "sha256": "f"}, {"bytes": None, "path": "b.png", "sha256": None}]
     with pytest.raises(

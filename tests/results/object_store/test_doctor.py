@@ -1,7 +1,7 @@
 """What the doctor finds in a bucket and in this machine's copies, and what it mends."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,38 +10,21 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import LostObjectsError
-from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore, doctor
+from aflite_assets.results import PublishedResult, ResultKey, ResultStore, doctor
 from aflite_assets.results.damage import Damage
 from aflite_assets.results.doctor import Problem, examine_store
 from aflite_assets.results.object_store.bucket import Bucket, StoredObject
 from aflite_assets.results.object_store.results import discard
 from aflite_assets.results.opening import open_store
 from tests.object_stores import backend, bucket, listening, put_with_other_checksum
+from tests.results.small_results import kinds, publish
 
 Names = Callable[[], list[str]]
-
-
-def write(draft: Draft) -> Mapping[str, Any]:
-    (draft.path / "rows.txt").write_text("0123456789")
-    return {}
-
-
-def with_part(draft: Draft) -> Mapping[str, Any]:
-    draft.part("given", ResultKey("1", {"part": 1}, {}), write)
-    return write(draft)
-
-
-def publish(store: ResultStore, number: int = 0) -> PublishedResult:
-    return store.get_or_create("filtered_sets", "digits", ResultKey("1", {"n": number}, {}), with_part).result
 
 
 def objects_of(result: PublishedResult, names: Names) -> list[str]:
     place = "/".join(result.folder.parts[result.folder.parts.index("filtered_sets") :])
     return [name for name in names() if name.startswith(place)]
-
-
-def kinds(problems: Any) -> list[tuple[str, bool]]:
-    return [(one.kind, one.mended) for one in problems]
 
 
 @pytest.fixture

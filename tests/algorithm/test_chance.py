@@ -222,3 +222,17 @@ def test_passes_give_the_probabilities_of_each_class_their_mean() -> None:
 def test_stop_at_chance_is_yes_or_no() -> None:
     with pytest.raises(InvalidInputError, match="`stop_at_chance` is 1; give True or False"):
         FilterSettings(target_size=2, train_size=1, slice_size=1, stop_at_chance=1)  # type: ignore[arg-type]
+
+
+def test_resumed_runs_stop_at_chance_where_uninterrupted_ones_do() -> None:
+    features, labels = noise(share=0.6)
+    stopping = FilterSettings(target_size=200, train_size=100, slice_size=50, n_partitions=8, stop_at_chance=True)
+    states = []
+    result = filter_dataset(
+        features, labels, settings=stopping, seed=0, on_iteration=lambda _, state: states.append(state)
+    )
+    resumed = filter_dataset(
+        features, labels, settings=stopping, seed=0, resume=type(states[0]).from_arrays(states[0].to_arrays())
+    )
+    assert resumed.iterations == result.iterations
+    assert resumed.stop_reason is StopReason.CHANCE

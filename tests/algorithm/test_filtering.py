@@ -2,6 +2,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from aflite_assets.algorithm import (
     FilterResult,
@@ -191,3 +194,102 @@ def test_nothing_is_said_of_other_classes_where_memory_is_short(blobs: Any) -> N
     result = filter_dataset(blobs.features, blobs.labels, settings=settings, seed=6, memory_limit=16 * 120 * 3 * 4 - 1)
     assert result.instead_labels is None
     assert result.instead_shares is None
+
+
+def circles_with_artifacts() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two concentric circles; for 75 % of the rows two more columns give the class away (ICML 2020, section 3)."""
+    rng = np.random.default_rng(11)
+    labels, biased = rng.integers(0, 2, 400), np.arange(400) % 4 != 0
+    angle, radius = rng.uniform(0, 2 * np.pi, 400), 1.0 + labels + 0.1 * rng.normal(size=400)
+    artifact = rng.normal(size=(400, 2))
+    artifact[biased] = 0.3 * rng.normal(size=(biased.sum(), 2)) + np.array([[-2.0, 2.0], [2.0, -2.0]])[labels[biased]]
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle), artifact]), labels, biased
+
+
+def test_ties_do_not_follow_file_order() -> None:
+    labels = np.repeat([0, 1], 50)
+    features = np.where(labels == 1, 5.0, -5.0)[:, None]
+    chosen = settings(target_size=60, train_size=30, slice_size=40)
+    removed = [filter_dataset(features, labels, settings=chosen, seed=seed).removed_rows for seed in range(5)]
+    assert len({tuple(rows) for rows in removed}) == 5
+    for rows in removed:
+        assert len(rows) == 40
+        assert 8 < (rows < 50).sum() < 32
+    again = filter_dataset(features, labels, settings=chosen, seed=3).removed_rows
+    np.testing.assert_array_equal(again, removed[3])
+
+
+def test_same_seed_same_result_and_other_seed_another(blobs: Any) -> None:
+    first, again, other = run(blobs, seed=1), run(blobs, seed=1), run(blobs, seed=2)
+    np.testing.assert_array_equal(first.removed_rows, again.removed_rows)
+    np.testing.assert_array_equal(first.label_probability, again.label_probability)
+    assert first.iterations == again.iterations
+    assert first.removed_rows.tolist() != other.removed_rows.tolist()
+
+
+def test_renaming_classes_changes_nothing(blobs: Any) -> None:
+    base = run(blobs, seed=3)
+    renamed = filter_dataset(blobs.features, np.array([30, 10, 20])[blobs.labels], settings=settings(), seed=3)
+    np.testing.assert_array_equal(renamed.removed_rows, base.removed_rows)
+    assert renamed.classes.tolist() == [10, 20, 30]
+
+
+def test_inputs_are_not_modified(blobs: Any) -> None:
+    given = {
+        "features": blobs.features.astype(np.float32),
+        "labels": blobs.labels.copy(),
+        "groups": np.arange(120) // 2,
+        "score_only": np.arange(120) > 110,
+    }
+    before = {name: array.copy() for name, array in given.items()}
+    for array in given.values():
+        array.setflags(write=False)
+    filter_dataset(settings=settings(remove="groups"), seed=0, **given)
+    for name, array in given.items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+@pytest.mark.parametrize("classifier", ["logistic", "linear_svm"])
+def test_planted_artifacts_are_found(classifier: str) -> None:
+    features, labels, biased = circles_with_artifacts()
+    chosen = settings(target_size=100, train_size=80, slice_size=50, n_partitions=16, classifier=classifier)
+    result = filter_dataset(features, labels, settings=chosen, seed=0)
+    assert biased[result.removed_rows].mean() > 0.85
+    recall = biased[result.removed_rows].sum() / biased.sum()
+    assert recall > 0.8
+    assert result.iterations[0].representation_bias > 0.8
+    assert result.iterations[-1].representation_bias < result.iterations[0].representation_bias - 0.1
+
+
+@given(
+    n_classes=st.integers(2, 4),
+    slice_size=st.integers(1, 12),
+    target_size=st.integers(12, 30),
+    threshold=st.sampled_from([0.0, 0.4, 0.75, 1.0]),
+    selection=st.sampled_from(["greedy", "gumbel_over_threshold"]),
+    seed=st.integers(0, 100),
+)
+@hypothesis_settings(max_examples=25, deadline=None)
+def test_any_run_keeps_its_bounds(
+    n_classes: int, slice_size: int, target_size: int, threshold: float, selection: str, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    labels = np.append(np.arange(n_classes), rng.integers(0, n_classes, 30 - n_classes))
+    features = rng.normal(size=(30, 2)) + labels[:, None]
+    chosen = settings(
+        target_size=target_size,
+        train_size=8,
+        slice_size=slice_size,
+        n_partitions=3,
+        threshold=threshold,
+        selection=selection,
+    )
+    result = filter_dataset(features, labels, settings=chosen, seed=seed)
+    assert_partition(result, 30)
+    assert len(result.kept_rows) >= target_size
+    assert all(record.removed <= slice_size for record in result.iterations)
+    assert np.all(result.predictability[result.removed_rows] >= threshold)
+    known = result.predictability[result.held_out_count > 0]
+    assert np.all((known >= 0.0) & (known <= 1.0))
+    assert result.iterations[-1].removed == 0
+    assert (len(result.kept_rows) == target_size) or (result.stop_reason is StopReason.THRESHOLD)

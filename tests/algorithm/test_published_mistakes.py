@@ -19,6 +19,7 @@ from aflite_assets import algorithm
 from aflite_assets.algorithm import (
     FilterResult,
     FilterSettings,
+    InvalidInputError,
     Predict,
     StopReason,
     filter_dataset,
@@ -322,3 +323,88 @@ def test_a_run_must_not_print_or_write_files(
     filter_dataset(blobs.features, blobs.labels, settings=settings(target_size=60), seed=0)
     assert not list(tmp_path.iterdir())
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_partitions_must_not_be_identical(grouped: bool, training_sets: Any) -> None:
+    features, labels, _ = planted_truth(300)
+    chosen = settings(target_size=150, train_size=60, slice_size=60, n_partitions=64)
+    filter_dataset(features, labels, settings=chosen, seed=42, groups=np.arange(300) // 3 if grouped else None)
+    assert len(training_sets) == 4
+    drawn = {tuple(subset.tolist()) for subsets, _ in training_sets for subset in subsets}
+    assert len(drawn) == 4 * 64
+
+
+def test_the_threshold_must_not_be_strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = np.array([6] * 10 + [5] * 20)
+    result = scripted_run(monkeypatch, [(right, np.full(30, 8))], target_size=15)
+    assert result.removed_rows.tolist() == list(range(10))
+    assert [record.cutoff for record in result.iterations] == [0.75, None]
+
+
+def test_the_least_predictable_rows_over_the_threshold_must_not_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = np.array([76, 100, 80, 10, 90, 85, 0, 95, *[50] * 22])
+    result = scripted_run(monkeypatch, [(right, np.full(30, 100))], target_size=20, slice_size=2)
+    assert [in_iteration(result, number) for number in range(3)] == [[1, 7], [4, 5], [0, 2]]
+    assert [record.cutoff for record in result.iterations] == [0.95, 0.85, 0.76, None]
+
+
+@pytest.mark.parametrize("target_size", range(20, 31))
+def test_a_run_must_not_end_short_of_its_target_nor_pass_it(target_size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = scripted_run(monkeypatch, [(np.full(50, 8), np.full(50, 8))], target_size=target_size)
+    assert len(result.kept_rows) == target_size
+    assert result.stop_reason is StopReason.TARGET_SIZE
+
+
+def test_a_run_must_not_go_on_to_the_training_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = {"target_size": 30, "train_size": 3, "slice_size": 30}
+    result = scripted_run(monkeypatch, [(np.full(50, 8), np.full(50, 8))], **changes)
+    assert [record.removed for record in result.iterations] == [20, 0]
+
+
+def test_evaluation_rows_must_not_be_trained_on_in_any_iteration(training_sets: Any) -> None:
+    features, labels, _ = planted_truth(200)
+    score_only = np.arange(200) % 4 == 1
+    chosen = settings(target_size=80, train_size=30, slice_size=20)
+    result = filter_dataset(features, labels, settings=chosen, seed=0, score_only=score_only)
+    assert len(training_sets) == len(result.iterations) == 5
+    assert not score_only[np.concatenate([subset for subsets, _ in training_sets for subset in subsets])].any()
+    assert all(len(subset) == 30 for subsets, _ in training_sets for subset in subsets)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"slice_size": 0},
+            r"`slice_size` is 0, but it must be a whole number of at least 1; give the largest number of rows",
+        ),
+        (
+            {"slice_size": -5},
+            r"`slice_size` is -5, but it must be a whole number of at least 1; give the largest number of rows",
+        ),
+        ({"threshold": 2}, r"`threshold` is 2, but it must be a number from 0 to 1; give the lowest predictability"),
+        ({"n_partitions": 0}, r"`n_partitions` is 0, but it must be a whole number of at least 1; give the number"),
+        (
+            {"train_size": 20},
+            r"`train_size` is 20, but `target_size` is 20 and must be larger; lower `train_size`, or raise",
+        ),
+        (
+            {"train_size": 50, "target_size": 50},
+            r"`train_size` is 50, but `target_size` is 50 and must be larger; lower",
+        ),
+        ({"train_size": 60, "target_size": 61}, r"`target_size` is \d+, but only 50 rows count"),
+        (
+            {"target_size": 0},
+            r"`target_size` is 0, but it must be a whole number of at least 1; give the smallest number of train rows",
+        ),
+        (
+            {"slice_size": 21},
+            r"`slice_size` is 21, but `target_size` is 20 and must not be smaller; lower `slice_size`",
+        ),
+    ],
+)
+def test_settings_out_of_range_must_not_quietly_run_something_else(changes: dict[str, Any], message: str) -> None:
+    features, labels, _ = planted_truth(50)
+    with pytest.raises(InvalidInputError, match=message):
+        filter_dataset(features, labels, settings=settings(**changes), seed=0)

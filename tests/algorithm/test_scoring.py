@@ -204,3 +204,61 @@ def test_the_memory_limit_does_not_change_scores(blobs: Any, memory_limit: int, 
     base = score_rows(*given, settings=chosen, seed=3)
     other = score_rows(*given, settings=chosen, seed=3, memory_limit=memory_limit)
     np.testing.assert_array_equal(other.predictability, base.predictability)
+
+
+@pytest.mark.parametrize("classifier", ["logistic", "linear_svm"])
+def test_renaming_classes_changes_nothing(blobs: Any, classifier: str) -> None:
+    names = np.array([17, 4, 9])
+    chosen = settings(classifier=classifier)
+    base = score_rows(blobs.features, blobs.labels, settings=chosen, seed=3)
+    renamed = score_rows(blobs.features, names[blobs.labels], settings=chosen, seed=3)
+    np.testing.assert_array_equal(renamed.predictability, base.predictability)
+    if base.label_probability is not None and renamed.label_probability is not None:
+        np.testing.assert_allclose(renamed.label_probability, base.label_probability, atol=1e-6)
+
+
+def test_inputs_are_not_modified(blobs: Any) -> None:
+    given = {
+        "features": blobs.features.copy(),
+        "labels": blobs.labels.copy(),
+        "groups": np.arange(120) // 2,
+        "score_only": np.arange(120) > 100,
+    }
+    before = {name: array.copy() for name, array in given.items()}
+    for array in given.values():
+        array.setflags(write=False)
+    score_rows(settings=settings(classifier="both"), seed=0, **given)
+    for name, array in given.items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def test_linear_svm_has_no_probabilities(blobs: Any) -> None:
+    assert (
+        score_rows(blobs.features, blobs.labels, settings=settings(classifier="linear_svm"), seed=0).label_probability
+        is None
+    )
+
+
+def test_score_only_rows_change_nothing_for_the_others(blobs: Any) -> None:
+    alone = score_rows(blobs.features[:90], blobs.labels[:90], settings=settings(), seed=3)
+    beside = score_rows(blobs.features, blobs.labels, settings=settings(), seed=3, score_only=np.arange(120) >= 90)
+    np.testing.assert_array_equal(beside.predictability[:90], alone.predictability)
+    assert beside.representation_bias == alone.representation_bias
+
+
+@pytest.mark.parametrize("classifier", ["logistic", "linear_svm"])
+def test_permuting_rows_permutes_scores(blobs: Any, classifier: str) -> None:
+    order = np.random.default_rng(1).permutation(120)
+    places = np.argsort(order)
+    partitions = draw_partitions(np.arange(120), None, train_size=40, n_partitions=6, seed=5, iteration=0)
+    chosen = settings(classifier=classifier)
+    base = score_rows(blobs.features, blobs.labels, settings=chosen, seed=3, partitions=partitions)
+    moved = score_rows(
+        blobs.features[order],
+        blobs.labels[order],
+        settings=chosen,
+        seed=3,
+        partitions=[places[rows] for rows in partitions],
+    )
+    np.testing.assert_array_equal(moved.predictability, base.predictability[order])
+    assert moved.representation_bias == pytest.approx(base.representation_bias)

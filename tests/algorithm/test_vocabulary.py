@@ -253,3 +253,16 @@ def test_words_are_checked_at_the_door(words: Any, message: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
         check_row_words(words, 2)
     assert message in str(refused.value)
+
+
+def test_a_pool_without_any_word_goes_in_the_drawn_order() -> None:
+    vocabulary = counted([frozenset()] * 4)
+    assert (vocabulary.distinct_words, vocabulary.words_per_row) == (0, 0.0)
+    assert lowest(vocabulary, allowed=3, ties=np.array([2, 0, 3, 1])).units.tolist() == [1, 3, 0]
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+def test_at_least_as_many_words_stay_as_in_random_sets(share: float) -> None:
+    rng = np.random.default_rng(6)
+    sets = [frozenset((5_000 * rng.random(10) ** 6).astype(int).tolist()) for _ in range(2_000)]
+    assert_more_words_stay(row_words(sets), 2_000, share)

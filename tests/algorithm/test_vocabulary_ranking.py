@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from aflite_assets.algorithm import (
     FilterResult,
@@ -228,3 +229,25 @@ def test_it_needs_words_and_no_rows_that_are_only_scored(planted: Planted) -> No
         run(planted, score_only=np.arange(ROWS) < 3)
     with pytest.raises(InvalidInputError, match=r"but 241 are needed"):
         run(planted, words=to_words([[0]]))
+
+
+def test_by_predictability_nothing_is_recorded_of_words(planted: Planted) -> None:
+    result = run(planted, changes={"ranking": "predictability"})
+    assert (result.own_words, result.vocabulary_share) == (None, None)
+    assert {(record.distinct_words, record.words_per_row) for record in result.iterations} == {(None, None)}
+
+
+def test_more_threads_leave_the_same_rows(planted: Planted) -> None:
+    before = torch.get_num_threads()
+    try:
+        results = []
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            results.append(run(planted, changes={"target_size": 140}))
+    finally:
+        torch.set_num_threads(before)
+    one, three = results
+    assert one.removed_rows.tolist() == three.removed_rows.tolist()
+    assert one.own_words is not None
+    assert three.own_words is not None
+    assert one.own_words.tolist() == three.own_words.tolist()

@@ -191,3 +191,15 @@ def test_a_row_of_weight_two_is_as_two_rows_to_max_ppmi(table: Callable[..., Exa
     assert one is not None
     assert other is not None
     np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_max_ppmi_with_few_classes(keyword_pairs: Callable[..., Examples]) -> None:
+    settings, pairs = MaxPpmiSpec(kind="max_ppmi"), keyword_pairs(20)
+    named = Examples(pairs.table, ("agrees", "contradicts", "never"))
+    probabilities = evaluate_classical(settings, named, {"test": named}).predictions["test"].probabilities
+    assert probabilities is not None
+    assert (probabilities[:, 2] == 0).all()
+    ones = named.select(named.row_ids[named.labels == 1])
+    result = evaluate_classical(settings, ones, {"test": named, "none": named.select([])})
+    assert result.predictions["test"].predicted.tolist() == [1] * 20
+    assert result.predictions["none"].predicted.shape == (0,)

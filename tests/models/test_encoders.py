@@ -7,6 +7,7 @@ from safetensors.numpy import load_file
 from scipy.special import softmax
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.errors import ModelError
 from aflite_assets.models import encoders
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
@@ -126,3 +127,24 @@ def test_no_rows_encode_to_no_rows(
     assert batch.features.shape == (0, 32)
     assert batch.probabilities is not None
     assert batch.probabilities.shape == (0, 2)
+
+
+def _ignore(_: str) -> None:
+    pass
+
+
+def test_the_same_seed_saves_the_same_bits(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
+) -> None:
+    settings = text_settings.model_copy(update={"epochs": 1})
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        train_encoder(settings, keyword_pairs(20), tmp_path / name, seed=seed, device=cpu, log=_ignore)
+    contents = [(tmp_path / name / "model.safetensors").read_bytes() for name in "abc"]
+    assert contents[0] == contents[1] != contents[2]
+
+
+def test_an_encoder_reads_its_own_kind_of_rows_only(
+    png_images: Callable[..., Examples], text_settings: TextModelSpec, cpu: DeviceSettings, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match=r"needs rows of type text, but the dataset's rows are of type image"):
+        train_encoder(text_settings, png_images(2), tmp_path, seed=0, device=cpu, log=_ignore)

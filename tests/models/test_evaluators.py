@@ -14,6 +14,7 @@ from aflite_assets.specs.models.settings import (
     EarlyStoppingSpec,
     ImageModelSpec,
     LinearModelSpec,
+    MaxPpmiSpec,
     RbfSvmSpec,
     TextModelSpec,
 )
@@ -157,3 +158,69 @@ def test_weights_that_are_none_are_refused(
             settings, train, {}, seed=0, device=DeviceSettings("cpu"), scratch=tmp_path, log=lambda _: None,
             row_weights=weights,
         )  # fmt: skip
+
+
+def test_the_same_seed_predicts_the_same_bits(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = text_settings.model_copy(update={"epochs": 1})
+    train, test = keyword_pairs(20), keyword_pairs(9, seed=1)
+    runs = [_evaluate(settings, train, {"test": test}, tmp_path, seed=seed) for seed in (2, 2, 3)]
+    first, second, other = (run.predictions["test"].probabilities for run in runs)
+    assert first is not None
+    assert second is not None
+    np.testing.assert_array_equal(first, second)
+    assert other is not None
+    assert not np.array_equal(first, other)
+
+
+def test_an_image_model_learns_colours(png_images: Callable[..., Examples], tmp_path: Path) -> None:
+    train, test = png_images(33), png_images(10, seed=1)
+    result = _evaluate(IMAGES, train, {"test": test}, tmp_path)
+    assert _accuracy(result, "test", test) > 0.9
+    assert result.dynamics is not None
+    assert result.dynamics.num_rows == 3 * 33
+
+
+def test_max_ppmi_reads_words(keyword_pairs: Callable[..., Examples], tmp_path: Path) -> None:
+    test = keyword_pairs(20, seed=1)
+    result = _evaluate(MaxPpmiSpec(kind="max_ppmi"), keyword_pairs(60), {"test": test}, tmp_path)
+    assert _accuracy(result, "test", test) == 1
+    assert result.dynamics is None
+
+
+def test_a_share_of_the_train_rows_is_stopped_by(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = text_settings.model_copy(update={"early_stopping": EarlyStoppingSpec(share=0.25), "epochs": 2})
+    result = _evaluate(settings, keyword_pairs(20), {}, tmp_path)
+    assert (result.metrics["rows"], result.metrics["held_back_rows"]) == (15, 5)
+    assert result.dynamics is not None
+    assert result.dynamics.num_rows == result.metrics["epochs"] * 15
+
+
+def test_a_killed_evaluation_goes_on(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = text_settings.model_copy(update={"epochs": 2})
+    train, test = keyword_pairs(20), keyword_pairs(9, seed=1)
+    lines: list[str] = []
+
+    def killed(line: str) -> None:
+        lines.append(line)
+        if line.startswith("epoch 2"):
+            raise KeyboardInterrupt
+
+    def run(scratch: Path, log: Callable[[str], None]) -> Evaluation:
+        return evaluate(settings, train, {"test": test}, seed=0, device=DeviceSettings("cpu"), scratch=scratch, log=log)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "killed", killed)
+    lines.clear()
+    resumed = run(tmp_path / "killed", lines.append)
+    assert [line[:12] for line in lines if line.startswith("epoch")] == ["epoch 2 of 2"]
+    whole = run(tmp_path / "whole", lambda _: None)
+    assert resumed.dynamics is not None
+    assert resumed.dynamics.equals(whole.dynamics)
+    np.testing.assert_array_equal(resumed.predictions["test"].probabilities, whole.predictions["test"].probabilities)
+    assert [path.name for path in (tmp_path / "killed").iterdir()] == ["epochs.json"]

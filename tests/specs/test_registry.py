@@ -10,7 +10,7 @@ import yaml
 from aflite_assets.errors import InvalidInputError, SpecError
 from aflite_assets.specs import registry as registry_module
 from aflite_assets.specs.registry import BUNDLED, bundled_registry, load_registry, load_spec, spec_folders
-from aflite_assets.specs.sources import TableSource
+from aflite_assets.specs.sources import FeatureSource, TableSource
 
 GOOD = """
 source: {format: csv, splits: {train: train.csv, test: [parts/a.csv, ../b.csv]}}
@@ -276,3 +276,95 @@ def test_variables_are_those_of_the_process(
     assert spec.source.splits == {"train": "/data/x.csv", "test": str(tmp_path / "sub/y.csv")}
     assert spec.limit == {"train": 7, "test": 400}
     assert spec.title == "costs $5 and ${PLANTED_ROWS}"
+
+
+def test_file_that_is_no_text_or_no_file_is_a_failure(folders: tuple[Path, Path]) -> None:
+    (folders[0] / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
+    (folders[0] / "folder.yaml").mkdir()
+    (folders[0] / "lost.yml").symlink_to(folders[0] / "nowhere")
+    os.mkfifo(folders[0] / "pipe.yaml")
+    _write(folders[1] / "good.yaml")
+    registry = load_registry()
+    failures = {path.name: message.removeprefix(f"{path}: ") for path, message in registry.failures.items()}
+    assert failures == {
+        "bytes.yaml": "line 1: is not UTF-8 (the file fits utf-16); save the file as text in UTF-8",
+        "folder.yaml": "is a folder; a dataset is described in a text file",
+        "lost.yml": "there is no such file; correct the name or the link",
+        "pipe.yaml": "is not a regular file; a dataset is described in a text file",
+    }
+    assert "good" in registry.specs
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "", "A", "a-b", "a\\0b", "\\udc80", "x" * 65])
+@pytest.mark.parametrize("place", ["representations", "evaluators", "challenge_sets", "splits"])
+def test_names_that_would_leave_their_folder_are_refused(tmp_path: Path, place: str, name: str) -> None:
+    entry = {
+        "representations": "{kind: identity}",
+        "evaluators": "{kind: linear}",
+        "challenge_sets": "{source: {format: digits}}",
+        "splits": "train.csv",
+    }[place]
+    text = (GOOD + "challenge_sets: {}").replace(f"{place}: {{", f'{place}: {{"{name}": {entry}, ')
+    with pytest.raises(SpecError, match=rf"{place}.*(use lower-case letters|at most 64|an invalid character)"):
+        load_spec(_write(tmp_path / "tiny.yaml", text))
+
+
+def test_name_given_by_files_of_both_endings_is_a_failure_of_the_second(folders: tuple[Path, Path]) -> None:
+    first, second = _write(folders[0] / "same.yaml"), _write(folders[0] / "same.yml")
+    registry = load_registry()
+    assert registry.files["same"] == first
+    assert registry.failures == {
+        second: f"{second}: the name 'same' already belongs to {first}; rename one of the two files"
+    }
+
+
+def test_absolute_and_home_paths_stay(
+    load: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    spec = load(source={"format": "csv", "splits": {"train": "/data/a.csv", "test": "~/b.csv"}})
+    assert spec.source.splits == {"train": "/data/a.csv", "test": "/home/someone/b.csv"}
+
+
+def test_paths_of_features_and_of_challenge_sets_are_relative_to_the_file(
+    load: Callable[..., Any], tmp_path: Path
+) -> None:
+    files = {"features": "x.npy", "labels": "y.npy", "groups": "g.npy"}
+    source = {"format": "features", "splits": {"train": files, "test": files}}
+    spec = load(source=source, challenge_sets={"hard": {"source": source}})
+    for each in (spec.source, spec.challenge_sets["hard"].source):
+        assert isinstance(each, FeatureSource)
+        assert each.files() == [tmp_path / name for name in ("x.npy", "y.npy", "g.npy") * 2]
+
+
+def test_label_files_annotations_and_checkpoints_are_relative_to_the_file_and_hub_splits_are_not(
+    load: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "model").mkdir()
+    hub = {"format": "hub", "id": "a/b", "revision": "main", "splits": {"test": "data/*.parquet"}}
+    spec = load(
+        source={"format": "image_folder", "splits": {"train": {"folder": "f", "labels": "l.csv"}, "test": "t"}},
+        annotations={"format": "csv", "files": ["a.csv"], "match": {"id": "key"}, "annotators": "label"},
+        challenge_sets={"hard": {"source": hub}},
+        representations={"r": {"kind": "huggingface_text", "checkpoint": "model"}},
+        evaluators={"e": {"kind": "huggingface_text", "checkpoint": "org/model"}},
+    )
+    folder = spec.source.splits["train"]
+    assert (folder.folder, folder.labels) == (str(tmp_path / "f"), str(tmp_path / "l.csv"))
+    assert spec.source.splits["test"] == str(tmp_path / "t")
+    assert spec.annotations.paths() == [tmp_path / "a.csv"]
+    assert spec.challenge_sets["hard"].source.splits == {"test": "data/*.parquet"}
+    assert spec.representations["r"].checkpoint == str(tmp_path / "model")
+    assert spec.evaluators["e"].checkpoint == "org/model"
+
+
+def test_merged_yaml_keys_may_be_overridden(tmp_path: Path) -> None:
+    text = """
+representations: {given: {kind: identity}}
+source: {format: csv, splits: {train: a.csv, test: b.csv}}
+evaluators:
+  weak: &base {kind: linear, inverse_regularization: 1.0}
+  strong: {<<: *base, inverse_regularization: 9.0}
+"""
+    evaluators = load_spec(_write(tmp_path / "tiny.yaml", text)).model_dump()["evaluators"]
+    assert [each["inverse_regularization"] for each in evaluators.values()] == [1.0, 9.0]

@@ -126,3 +126,18 @@ def test_the_asset_is_what_a_plain_one_would_be() -> None:
     assert {dep.asset_key.path[-1] for dep in spec.deps} == {"source"}
     assert table.op.name == "table"
     assert {key.name for key in table.check_keys} == {"ids", "finite", "no_empty_texts"}
+
+
+def run_alone(instance: dg.DagsterInstance, partition: str | None) -> dg.ExecuteInProcessResult:
+    selection = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("table"), "no_empty_texts"))
+    jobs = [dg.define_asset_job("only", selection)]
+    defs = dg.Definitions(assets=[table, follows], resources={"store": Store(made="here")}, jobs=jobs)
+    tags = {"dagster/partition": partition} if partition else {}
+    return defs.resolve_job_def("only").execute_in_process(instance=instance, tags=tags, raise_on_error=False)
+
+
+def test_a_check_can_be_run_alone(instance: dg.DagsterInstance) -> None:
+    result = run_alone(instance, "texts")
+    assert result.success
+    assert reported(result) == {"no_empty_texts": False}
+    assert not result.get_asset_materialization_events()

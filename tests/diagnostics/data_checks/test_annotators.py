@@ -110,3 +110,25 @@ def test_rows_are_those_found_one_by_one(rows: list[tuple[int, list[int]]]) -> N
         if any(2 * given.count(other) > len(given) for other in {0, 1, 2} - {label})
     ]
     np.testing.assert_array_equal(found, expected)
+
+
+def examples_of(labels: list[int], annotators: list[list[int]]) -> Examples:
+    table = pa.table(
+        {
+            "row_id": pa.array(range(100, 100 + len(labels)), pa.int64()),
+            "label": pa.array(labels, pa.int64()),
+            "annotator_labels": pa.array(annotators, pa.list_(pa.int64())),
+        }
+    )
+    return Examples(table, ("a", "b", "c"))
+
+
+def test_one_annotator_per_row_says_nothing_of_unanimity() -> None:
+    found = annotator_agreement(_examples([0, 1], [[0], [1]]))
+    assert found is not None
+    assert (found.mean_accuracy, found.unanimous_share) == (1, None)
+
+
+def test_more_than_half_must_have_given_one_other_label() -> None:
+    annotators = [[1, 1, 0], [1, 0], [1, 2, 0, 0], [1, 2], [], [2], [0, 0, 0], [1, 2, 1]]
+    assert majority_against_label(examples_of([0] * 8, annotators)).tolist() == [100, 105, 107]

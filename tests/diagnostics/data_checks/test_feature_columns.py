@@ -49,3 +49,9 @@ def test_one_value_that_is_not_finite_is_noticed(value: float) -> None:
     features[19_999, 1] = value
     assert not all_finite(features)
     assert all_finite(features[:0])
+
+
+def test_zero_and_minus_zero_are_equal() -> None:
+    features = np.array([[0.0, -0.0, -0.0], [1.0, 1.0, 0.0]], np.float32)
+    found = feature_columns(features, np.ones(2, bool))
+    assert (found.constant, found.all_zero, found.repeated) == ((2,), 1, ((0, 1),))

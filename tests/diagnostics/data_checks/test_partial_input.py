@@ -102,3 +102,15 @@ def test_the_strongest_terms_are_counted_in_held_out_texts_and_near_copies_of_th
         own, other = (one.right, one.wrong) if one.tells_right else (one.wrong, one.right)
         assert (own, other) == (pytest.approx(210, abs=25), pytest.approx(90, abs=25))
     assert strongest_terms(["", "."] * 10, right[:20], np.arange(20) // 2, rng=rng, most=3) == []
+
+
+def test_a_premise_with_a_hypothesis_per_label_predicts_below_chance(train: Make) -> None:
+    # Of each of 200 premises the three labels: whichever row is held out, the other two rows have other labels.
+    found = text_only_accuracy(
+        train([f"premise{row // 3}" for row in range(600)], [row % 3 for row in range(600)]), "text", seed=0
+    )
+    assert found is not None
+    assert found.rows == 600
+    assert found.majority == pytest.approx(1 / 3)
+    assert found.random < 0.1
+    assert 0.2 < found.grouped < 0.45

@@ -153,3 +153,9 @@ def test_an_image_whose_file_was_not_hashed_is_read(tmp_path: Any) -> None:
         images.append({"bytes": None, "path": str(tmp_path / name), "sha256": ""})
     codes = input_codes(examples_of(["train"] * 3, image=pa.array(images, IMAGE_TYPE)))
     assert codes.tolist() == [0, 0, 1]
+
+
+def test_repeats_within_train_or_within_test_are_not_counted() -> None:
+    examples = examples_of(["train", "train", "test", "test"], text=["a", "a", "b", "b"])
+    count = across(examples)
+    assert (count.rows, count.share, count.by_split, count.row_ids) == (0, 0.0, {"test": 0}, ())

@@ -255,3 +255,8 @@ def test_a_dataset_without_the_column_gives_no_table() -> None:
 def test_a_split_without_annotators_is_left_out() -> None:
     rows = sides([0, 1], ["train", "test"], [True, True])
     assert annotator_shares(rows, annotated([0, 1], [[], [1, 1]]))["split"].to_pylist() == ["test"]
+
+
+def test_annotators_of_another_version_are_refused() -> None:
+    with pytest.raises(DataError, match="1 of 1 row ids are not in this table"):
+        annotator_shares(sides([7], ["train"], [True]), annotated([0], [[0]]))

@@ -1,5 +1,6 @@
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -69,3 +70,20 @@ def test_what_cannot_be_listed_is_refused() -> None:
         suspects(rows_of([0.5]), examples_of(1), most=0)
     with pytest.raises(DataError, match="1 of 2 row ids are not in this table"):
         suspects(rows_of([0.5, 0.5]), examples_of(1))
+
+
+def test_swapped_labels_are_found() -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_predict
+
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 2
+    features = (rng.normal(size=(300, 3)) + 3 * labels[:, None]).astype(np.float32)
+    given = labels.copy()
+    swapped = [7, 80, 211]
+    given[swapped] = 1 - given[swapped]
+    held_out = cross_val_predict(LogisticRegression(), features, given, cv=5, method="predict_proba")
+    probability = held_out[np.arange(300), given]
+    rows = rows_of(probability.tolist(), label=pa.array(given, pa.int64()))
+    found = suspects(rows, examples_of(300, features=features.tolist()), most=3)
+    assert sorted(found["row_id"].to_pylist()) == swapped

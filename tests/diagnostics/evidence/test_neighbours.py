@@ -194,3 +194,12 @@ def test_no_sum_on_real_rows_is_as_small_as_the_papers_or_grows_as_its_do() -> N
         assert 32 < printed[name][3] / printed[name][0] < 48
         assert row["top50"] / row["top1"] > 48
         assert (50 - row["top50"]) / (1 - row["top1"]) > 50
+
+
+def test_keeping_what_lies_apart_shows_against_random_rows() -> None:
+    rng = np.random.default_rng(4)
+    crowd = np.tile([1.0, 0, 0], (200, 1)) + 0.01 * rng.normal(size=(200, 3))
+    features = np.concatenate([crowd, rng.normal(size=(40, 3)), crowd[:60]])
+    kept = np.r_[np.zeros(200), np.ones(40), np.zeros(60)]
+    found = distances_of(features, [0, 1] * 150, np.arange(300) < 240, kept)
+    assert means(found, "after", 1)[0] > 20 * means(found, "random", 1)[0]

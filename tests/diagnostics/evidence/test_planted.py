@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.planted import planted_by_iteration, planted_removed
-from aflite_assets.errors import InvalidInputError
+from aflite_assets.errors import DataError, InvalidInputError
 
 REMOVED_IN = [0, 0, 1, 1, None, None, None, 0, 1, None]
 MARKS = ["right", "right", "right", "none", "right", "wrong", None, "right", "wrong", "none"]
@@ -100,3 +100,8 @@ def test_iterations_add_up_to_the_whole(drawn: list[tuple[str, int | None]]) -> 
     parts = planted_by_iteration(rows, examples, planted).to_pylist()
     for column in ("removed_rows", "removed_planted_rows"):
         assert sum(part[column] for part in parts) == whole[column]
+
+
+def test_rows_of_another_version_are_refused() -> None:
+    with pytest.raises(DataError, match="1 of 11 row ids are not in this table"):
+        planted_removed(rows_of([*REMOVED_IN, 0], [*SPLITS, "test"]), examples_of(), {"mark": ("right",)})

@@ -289,3 +289,9 @@ def test_z_is_standard_normal_when_words_mean_nothing() -> None:
     z = z_statistics(rng.multinomial(400, expected, size=20_000), expected)
     np.testing.assert_allclose(z.mean(axis=0), 0, atol=0.03)
     np.testing.assert_allclose(z.std(axis=0), 1, atol=0.02)
+
+
+def test_one_of_equally_drawn_numbers_is_the_lowest_one_time_in_draws_and_one() -> None:
+    numbers = np.random.default_rng(0).normal(size=(4000, 20))
+    lowest = [AmongDraws(0.0, tuple(row[1:]), row[0]).kept_is_lowest for row in numbers]
+    assert np.mean(lowest) == pytest.approx(1 / 20, abs=0.012)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -12,6 +13,8 @@ from transformers import BertConfig
 from transformers.modeling_outputs import BaseModelOutput
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.synthetic.template_nli import LABELS as NLI_LABELS
+from aflite_assets.data.synthetic.template_nli import template_nli
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.classifiers import NeuralClassifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings
@@ -22,6 +25,7 @@ from aflite_assets.models.evaluators import evaluate
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.specs.models.settings import EsimSpec
+from aflite_assets.specs.sources import TemplateNliSource
 from tests.models.made import ignore, logits, made
 
 LABELS = ("agrees", "contradicts")
@@ -268,3 +272,53 @@ def test_an_encoder_of_other_labels_or_half_of_one_is_refused(
     save_file({name: value for name, value in weights.items() if name != "output.bias"}, good / "model.safetensors")
     with pytest.raises(ModelError, match=r"holds no readable esim model \(.*lacks the entries \['output.bias'\]"):
         saved_classifier(ESIM, good, LABELS)
+
+
+def _nli_examples(rows: pa.Table) -> Examples:
+    labels = [NLI_LABELS.index(label) for label in rows["label"].to_pylist()]
+    columns = {
+        "row_id": pa.array(range(len(labels)), pa.int64()),
+        "source_id": rows["id"],
+        "split": ["train"] * len(labels),
+        "label": pa.array(labels, pa.int64()),
+        "text": rows["text"],
+        "text_pair": rows["text_pair"],
+    }
+    return Examples(pa.table(columns), NLI_LABELS)
+
+
+def _ignore(_: str) -> None:
+    pass
+
+
+def test_an_evaluator_trains_on_template_nli(cpu: DeviceSettings, tmp_path: Path) -> None:
+    source = TemplateNliSource(format="template_nli", splits={"train": 150, "test": 60}, planted_share=1.0)
+    splits = {name: _nli_examples(rows) for name, rows in template_nli(source).items()}
+    lines: list[str] = []
+    result = evaluate(
+        ESIM,
+        splits["train"],
+        {"test": splits["test"]},
+        seed=0,
+        device=cpu,
+        scratch=tmp_path,
+        log=lines.append,
+    )
+    assert lines[0].startswith("vocabulary: ")
+    assert result.dynamics is not None
+    assert result.dynamics.num_rows == 4 * 150
+    assert np.mean(result.predictions["test"].predicted == splits["test"].labels) > 0.6
+    probabilities = result.predictions["test"].probabilities
+    assert probabilities is not None
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["learnt", "contextual"])
+def test_the_same_seed_saves_the_same_bits(
+    kind: str, keyword_pairs: Callable[..., Examples], bert_folder: Path, cpu: DeviceSettings, tmp_path: Path
+) -> None:
+    settings = _changed(epochs=1, contextual=str(bert_folder) if kind == "contextual" else None)
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        train_encoder(settings, keyword_pairs(20), tmp_path / name, seed=seed, device=cpu, log=_ignore)
+    contents = [(tmp_path / name / "model.safetensors").read_bytes() for name in "abc"]
+    assert contents[0] == contents[1] != contents[2]

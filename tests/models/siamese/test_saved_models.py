@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import ModelError
-from aflite_assets.models.classifiers import saved_classifier
+from aflite_assets.errors import DataError, ModelError
+from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import evaluate
 from aflite_assets.models.global_state import isolated_random_state
@@ -118,3 +118,34 @@ def test_a_folder_with_another_model_is_refused(keyword_pairs: Callable[..., Exa
         r"3",
     ):
         saved_classifier(BAG, tmp_path, LABELS)
+
+
+def _ignore(_: str) -> None:
+    pass
+
+
+def _new(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples) -> NeuralClassifier:
+    with isolated_random_state(0):
+        return new_classifier(settings, train, _ignore)
+
+
+@torch.no_grad()
+def _logits(classifier: NeuralClassifier, examples: Examples) -> torch.Tensor:
+    batch = classifier.inputs(examples).batch(range(len(examples)))
+    return classifier.model.eval()(**batch).logits
+
+
+def test_texts_without_words_are_refused(table: Callable[..., Examples]) -> None:
+    with pytest.raises(DataError, match="the texts of 2 train rows contain no words, so no vocabulary"):
+        _new(BAG, table([0, 1], LABELS, text=["", " "], text_pair=["", ""]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_model_predicts_the_same_bits(
+    keyword_pairs: Callable[..., Examples], tmp_path: Path, kind: str
+) -> None:
+    rows = keyword_pairs(20)
+    classifier = _new(KINDS[kind], rows)
+    classifier.save(tmp_path)
+    again = saved_classifier(KINDS[kind], tmp_path, LABELS)
+    assert torch.equal(_logits(classifier, rows), _logits(again, rows))

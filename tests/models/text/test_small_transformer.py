@@ -15,6 +15,7 @@ from aflite_assets.models.classifiers import saved_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
 from aflite_assets.models.evaluators import evaluate
+from aflite_assets.models.preflight import check_model
 from aflite_assets.models.text.small_transformer import SPECIAL_TOKENS, train_word_pieces
 from aflite_assets.specs.models.settings import SmallTransformerSpec
 from tests.models.made import ignore, made
@@ -209,3 +210,37 @@ def test_an_encoder_of_other_labels_is_refused(
     made(SMALL, keyword_pairs(6)).save(tmp_path / "two")
     with pytest.raises(ModelError, match=r"was not trained on the dataset's 3 labels \(x, y, z\)"):
         load_encoder(SMALL, tmp_path / "two", ("x", "y", "z"), device=cpu)
+
+
+def _ignore(_: str) -> None:
+    pass
+
+
+def test_an_evaluator_finds_the_keyword_and_only_where_it_may_look(
+    keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
+) -> None:
+    train, test = keyword_pairs(100), keyword_pairs(60, seed=1)
+    accuracies = []
+    for inputs in (None, ("text_pair",), ("text",)):
+        result = evaluate(
+            _changed(inputs=inputs), train, {"test": test}, seed=0, device=cpu, scratch=tmp_path, log=_ignore
+        )
+        assert result.dynamics is not None
+        assert result.dynamics.num_rows == 6 * 100
+        accuracies.append(np.mean(result.predictions["test"].predicted == test.labels))
+    assert accuracies[0] > 0.9
+    assert accuracies[1] > 0.9
+    assert accuracies[2] < 0.75
+
+
+def test_only_texts_are_read(png_images: Callable[..., Examples], keyword_pairs: Callable[..., Examples]) -> None:
+    check_model(SMALL, keyword_pairs(2))
+    with pytest.raises(
+        ModelError, match=r"kind 'small_transformer' needs rows of type text, but the dataset's rows are of type image"
+    ):
+        check_model(SMALL, png_images(2))
+    single = Examples(keyword_pairs(2).table.drop_columns(["text_pair"]), LABELS)
+    with pytest.raises(
+        ModelError, match=r"`inputs` contains text_pair, but the dataset has no such column; choose from text"
+    ):
+        check_model(_changed(inputs=("text_pair",)), single)

@@ -47,3 +47,25 @@ def test_other_arrays_are_refused(correct: np.ndarray) -> None:
 def test_a_published_column_is_read_by_epoch_and_row() -> None:
     column = pa.chunked_array([[True, False, True], [False, False, True]])
     assert epochs_by_rows(column, 2).tolist() == [[True, False, True], [False, False, True]]
+
+
+@pytest.mark.parametrize(
+    ("row", "events", "never", "first"),
+    [
+        ([1, 1, 1, 1, 1], 0, False, 0),
+        ([0, 0, 0, 0, 0], 0, True, -1),
+        ([1, 0, 1, 0, 1], 2, False, 0),
+        ([0, 1, 0, 1, 0], 2, False, 1),
+        ([0, 0, 0, 0, 1], 0, False, 4),
+        ([1], 0, False, 0),
+        ([0], 0, True, -1),
+    ],
+)
+def test_edges(row: list[int], events: int, never: bool, first: int) -> None:
+    counted = forgetting(np.array(row, dtype=bool)[:, None])
+    assert (counted.events[0], counted.never_learnt[0], counted.first_learnt[0]) == (events, never, first)
+
+
+def test_after_one_epoch_forgettable_is_what_was_wrong() -> None:
+    correct = np.array([[True, False, True, False]])
+    assert forgetting(correct).forgettable.tolist() == [False, True, False, True]

@@ -10,7 +10,9 @@ from transformers import BertForSequenceClassification
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
+from aflite_assets.models.classifiers import NeuralClassifier, new_classifier
 from aflite_assets.models.encoders import NeuralEncoder
+from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training import predictions
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize, is_out_of_memory, more_parts
 from aflite_assets.models.training.predictions import predict
@@ -205,3 +207,17 @@ def test_errors_that_mean_too_little_memory() -> None:
     assert is_out_of_memory(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"))
     assert not is_out_of_memory(RuntimeError("CUDA error: device-side assert triggered"))
     assert not is_out_of_memory(ValueError("out of memory"))
+
+
+def _classifier(settings: TextModelSpec, examples: Examples) -> NeuralClassifier:
+    with isolated_random_state(0):
+        return new_classifier(settings, examples, lambda _: None)
+
+
+def test_a_single_row_that_cannot_be_asked_about_is_an_error(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], small_card: SmallCard
+) -> None:
+    classifier = _classifier(text_settings, keyword_pairs(2))
+    small_card(0)
+    with pytest.raises(ModelError, match=r"memory ran out on the prediction of a single row \(CUDA out of"):
+        predict(classifier, keyword_pairs(3), device=CPU)

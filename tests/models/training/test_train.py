@@ -1,5 +1,6 @@
 import gc
 import json
+import random
 import shutil
 import weakref
 from collections.abc import Callable, Iterator
@@ -13,14 +14,15 @@ from transformers import set_seed
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError, ModelError
-from aflite_assets.models.classifiers import new_classifier
+from aflite_assets.models.classifiers import NeuralClassifier, new_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training import train as training
 from aflite_assets.models.training.batches import epoch_order
 from aflite_assets.models.training.checkpoints import fingerprint
+from aflite_assets.models.training.dynamics import DynamicsRecorder
 from aflite_assets.models.training.early_stopping import TrainingRows, training_rows
-from aflite_assets.models.training.train import train_classifier
+from aflite_assets.models.training.train import TrainingResult, train_classifier
 from aflite_assets.specs.models.settings import EarlyStoppingSpec, ImageModelSpec, TextModelSpec
 from aflite_assets.specs.registry import BUNDLED, load_spec
 from tests.models.made import trained
@@ -356,3 +358,95 @@ def test_another_weight_is_another_training(
         for weights in (None, np.ones(8, np.float32), np.full(8, 2, np.float32))
     }
     assert len(marks) == 3
+
+
+def _train(
+    settings: TextModelSpec | ImageModelSpec,
+    examples: Examples,
+    scratch: Path,
+    *,
+    seed: int = 0,
+    device: DeviceSettings | None = None,
+    lines: list[str] | None = None,
+) -> tuple[NeuralClassifier, TrainingResult]:
+    said: list[str] = [] if lines is None else lines
+    with isolated_random_state(seed):
+        classifier = new_classifier(settings, examples, said.append)
+        result = train_classifier(
+            classifier,
+            examples,
+            seed=seed,
+            device=device or DeviceSettings("cpu"),
+            scratch=scratch,
+            log=said.append,
+        )
+    return classifier, result
+
+
+def test_global_generators_are_left_alone(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    set_seed(11)
+    expected = random.random(), np.random.random(), float(torch.rand(1))
+    set_seed(11)
+    _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)
+    assert (random.random(), np.random.random(), float(torch.rand(1))) == expected
+
+
+def test_only_the_epochs_are_left_below_scratch(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)
+    assert [path.name for path in tmp_path.rglob("*")] == ["epochs.json"]
+
+
+def test_label_smoothing_is_the_same_in_parts(
+    without_dropout: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    whole = without_dropout.model_copy(update={"label_smoothing": 0.2})
+    _, expected = _train(whole, keyword_pairs(23), tmp_path)
+    _, found = _train(whole.model_copy(update={"gradient_accumulation": 5}), keyword_pairs(23), tmp_path)
+    _, sharp = _train(without_dropout, keyword_pairs(23), tmp_path)
+    probabilities = [one.dynamics["label_probability"].to_numpy() for one in (expected, found, sharp)]
+    np.testing.assert_allclose(probabilities[1], probabilities[0], rtol=0, atol=2e-6)
+    assert np.abs(probabilities[2] - probabilities[0]).max() > 1e-4
+
+
+def test_every_epoch_has_an_order_of_its_own(
+    text_settings: TextModelSpec,
+    keyword_pairs: Callable[..., Examples],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    presented: list[int] = []
+    record = DynamicsRecorder.record
+
+    def noted(self: DynamicsRecorder, positions: torch.Tensor, *rest: torch.Tensor) -> None:
+        presented.extend(positions.tolist())
+        record(self, positions, *rest)
+
+    monkeypatch.setattr(DynamicsRecorder, "record", noted)
+    settings = text_settings.model_copy(update={"epochs": 3, "length_bucketing": False})
+    _train(settings, keyword_pairs(23), tmp_path, seed=5)
+    expected = [epoch_order(23, batch_size=10, lengths=None, seed=5, epoch=epoch).tolist() for epoch in range(3)]
+    assert [presented[start : start + 23] for start in (0, 23, 46)] == expected
+
+
+def test_a_diverged_training_stops(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    examples = keyword_pairs(10)
+    with isolated_random_state(0):
+        classifier = new_classifier(text_settings, examples, lambda _: None)
+        torch.nn.init.constant_(classifier.model.classifier.bias, float("nan"))
+        with pytest.raises(
+            ModelError, match=r"training diverged: the loss of epoch 1 is nan; lower `learning_rate` \(now 0.005\)"
+        ):
+            train_classifier(
+                classifier,
+                examples,
+                seed=0,
+                device=DeviceSettings("cpu"),
+                scratch=tmp_path,
+                log=lambda _: None,
+            )

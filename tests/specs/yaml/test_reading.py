@@ -453,3 +453,10 @@ def test_what_is_not_set_or_no_variable_is_refused(text: str, message: str) -> N
     with pytest.raises(SpecError, match=re.escape(message)) as caught:
         fill_in(text, environment=VARIABLES)
     assert "hf_planted" not in str(caught.value)
+
+
+def test_secret_is_the_whole_text_and_never_shown() -> None:
+    secret = fill_in("${secret:KEY}", environment=VARIABLES)
+    assert isinstance(secret, SecretStr)
+    assert secret.get_secret_value() == "hf_planted"
+    assert "hf_planted" not in f"{secret} {secret!r}"

@@ -166,3 +166,25 @@ def test_probabilities_of_all_classes(classes: int, n_partitions: int) -> None:
     own = scored.probabilities[ALL, np.searchsorted(inputs.classes, inputs.labels)]
     np.testing.assert_allclose(scored.label_probability[held_out], own[held_out], atol=1e-6)
     np.testing.assert_array_equal(scored.predictions, 2 * scored.held_out)
+
+
+@pytest.mark.usefixtures("in_float32")
+def test_the_same_run_gives_the_same_bits() -> None:
+    inputs, pools = inputs_of(3), shrinking()
+    for first, second in zip(tallied(inputs, pools), tallied(inputs, pools), strict=True):
+        np.testing.assert_array_equal(first.tally.correct, second.tally.correct)
+        np.testing.assert_array_equal(first.tally.label_probability, second.tally.label_probability)
+        np.testing.assert_array_equal(first.start, second.start)
+
+
+@pytest.mark.usefixtures("in_float32")
+@pytest.mark.parametrize("n_partitions", [1, 64])
+@pytest.mark.parametrize("memory_limit", [2**30, 2**16])
+def test_a_run_that_goes_on_gives_the_bits_of_one_that_never_stopped(memory_limit: int, n_partitions: int) -> None:
+    inputs, pools, given = inputs_of(3), shrinking(), settings(n_partitions)
+    whole = tallied(inputs, pools, memory_limit=memory_limit, given=given)
+    with LinearEngine(inputs, given, seed=5, device="cpu", memory_limit=memory_limit, pool=pools[2]) as made:
+        scored = made.tally(subsets_of(pools[2]), pool=pools[2], start=whole[1].start)
+    np.testing.assert_array_equal(scored.tally.correct, whole[2].tally.correct)
+    np.testing.assert_array_equal(scored.tally.label_probability, whole[2].tally.label_probability)
+    np.testing.assert_array_equal(scored.start, whole[2].start)

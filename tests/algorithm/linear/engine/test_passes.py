@@ -255,3 +255,15 @@ def test_a_set_in_parts_has_the_gradients_of_the_whole(loss: int, outputs: int, 
     sums, intercept_sums = gradients(*models, torch.tensor([0]))
     assert_close(sums[:, :, :WIDTH].numpy(), expected, rtol=1e-5)
     assert_close(intercept_sums.numpy(), expected_intercepts, rtol=1e-5)
+
+
+@pytest.mark.parametrize("memory_limit", [2**30, STREAMED])
+def test_no_slot_counted(memory_limit: int, threads: Executor) -> None:
+    case = case_of(SOFTMAX, 3, threads)
+    for passes, dtype in (
+        (case.by_torch(ALL[:0], memory_limit=memory_limit), torch.float64),
+        (case.compiled(ALL[:0], memory_limit=memory_limit), torch.float32),
+    ):
+        actual = case.counts(passes, dtype)
+        assert not actual.correct.any()
+        assert not actual.matrix_sums.any()

@@ -222,3 +222,12 @@ def test_other_memory_orders_give_the_same_rows(threads: Executor) -> None:
     for other in (np.asfortranarray(features), features.astype(">f4"), np.repeat(features, 2, axis=1)[:, ::2]):
         actual = gathered(PoolFeatures(other, rows, standardization, FLOAT32, memory_limit=2**30, threads=threads))
         np.testing.assert_array_equal(actual, expected)
+
+
+def test_large_whole_numbers_keep_their_differences(threads: Executor) -> None:
+    features = np.random.default_rng(1).integers(-50, 50, size=(500, 16)) + 2**40
+    standardization = Standardization.of(features, FLOAT32)
+    actual = gathered(
+        PoolFeatures(features, np.arange(500), standardization, FLOAT32, memory_limit=2**30, threads=threads)
+    )
+    np.testing.assert_allclose(actual, in_float64(features, standardization), atol=1e-6)

@@ -58,3 +58,9 @@ def test_unpredicted_bits_go_on_in_a_second_and_a_third_word() -> None:
         word = bits[:, number // 64].tolist()
         assert [slot for slot in range(40) if word[slot] >> number % 64 & 1] == subset.tolist()
     assert all(word < 4 for word in bits[:, 2].tolist())
+
+
+def test_unpredicted_bits_of_few_sets() -> None:
+    bits = three().unpredicted_bits(11)
+    assert bits.dtype == np.uint64
+    assert bits[:, 0].tolist() == [1, 4, 6, 1, 1, 4, 0, 0, 4, 4, 0]

@@ -209,3 +209,13 @@ def test_of_equal_scores_the_first_seen_class_is_predicted(case_of: MakeCase) ->
     np.testing.assert_allclose(
         actual.matrix[positions], [[1 / 3, 1 / 3 + 1 / 2, 1 / 3 + 1 / 2]] * len(positions), atol=1e-6
     )
+
+
+def test_shares_of_positions_do_not_change_a_bit(case_of: MakeCase) -> None:
+    case = case_of(SOFTMAX, 5, rows=150, sizes=(30, 60, 90))
+    whole = count(case, [np.arange(150)])
+    parts = count(case, np.array_split(np.arange(150), 7), threads=3)
+    np.testing.assert_array_equal(parts.correct, whole.correct)
+    np.testing.assert_array_equal(parts.classes, whole.classes)
+    np.testing.assert_array_equal(parts.label, whole.label)
+    np.testing.assert_array_equal(parts.matrix, whole.matrix)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -144,3 +145,32 @@ def test_a_weight_that_is_not_finite_shows_in_its_model_and_no_other(
     for model in (0, 2):
         np.testing.assert_array_equal(actual[model], whole[model])
         np.testing.assert_array_equal(actual_intercepts[model], whole_intercepts[model])
+
+
+@pytest.mark.parametrize(("loss", "outputs"), [(SIGMOID, 1), (SOFTMAX, 3), (SOFTMAX, 9), (HINGE, 4)])
+def test_blocks_do_not_change_a_bit(loss: int, outputs: int, case_of: MakeCase) -> None:
+    case = case_of(loss, outputs, rows=200, sizes=(3, 50, 150), offset=10)
+    whole = gradients(case)
+    for inner in ([100], [11, 12, 13, 40, 41, 209], list(range(17, 200, 7)), [10, 10, 210], list(range(11, 210))):
+        for actual, expected in zip(gradients(case, edges=[10, *inner, 210]), whole, strict=True):
+            np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize(("loss", "outputs"), [(SIGMOID, 1), (SOFTMAX, 5), (HINGE, 3)])
+def test_gradients_over_some_blocks_add_up(loss: int, outputs: int, case_of: MakeCase) -> None:
+    case = case_of(loss, outputs, rows=90, sizes=(60,))
+    slots = case.slots[0]
+    whole = gradients(case)
+    low = gradients(replace(case, slots=[slots[slots < 45]]))
+    high = gradients(replace(case, slots=[slots[slots >= 45]]))
+    for number in range(2):
+        assert_close(low[number] + high[number], whole[number])
+
+
+@pytest.mark.parametrize(("loss", "outputs"), [(SIGMOID, 1), (SOFTMAX, 3), (HINGE, 6)])
+def test_shares_of_models_do_not_change_a_bit(loss: int, outputs: int, case_of: MakeCase) -> None:
+    case = case_of(loss, outputs, rows=120, sizes=(9, 33, 70, 100, 16))
+    whole = gradients(case)
+    for shares in ([[0, 1], [2, 3, 4]], [[4], [3], [2], [1], [0]], [[2, 0, 4], [3, 1]]):
+        for actual, expected in zip(gradients(case, shares=shares, threads=3), whole, strict=True):
+            np.testing.assert_array_equal(actual, expected)

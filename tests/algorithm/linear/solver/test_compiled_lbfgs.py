@@ -243,3 +243,16 @@ def test_work_is_shared_without_gaps(count: int, entries: int, threads: Threads)
     done: list[int] = []
     Threads(threads.executor, count).share(lambda part: done.extend(part.tolist()), np.arange(entries))
     assert sorted(done) == list(range(entries))
+
+
+@pytest.mark.parametrize(("loss", "outputs"), CASES)
+def test_norms_at_the_end_are_those_of_the_classifiers(loss: int, outputs: int, threads: Threads) -> None:
+    problem = problem_of(loss, outputs)
+    compiled = problem.compiled(threads)
+    for _ in range(3):
+        compiled.advance(torch.arange(SETS))
+    norms = compiled.norms.clone()
+    weights, intercepts = compiled.classifiers()
+    sums, intercept_sums = problem.passes.gradients(weights, intercepts, torch.arange(SETS))
+    gradient = problem.preconditioner.gradient(sums + problem.strengths[:, None, None] * weights, intercept_sums)
+    np.testing.assert_allclose(norms, torch.linalg.vector_norm(gradient, dim=1), rtol=1e-3, atol=1e-4)

@@ -224,3 +224,28 @@ def test_evaluations_end_at_the_most_allowed(most: int) -> None:
     least = found_by(gradients, np.ones((1, 12)), most_evaluations=500)
     assert most < least.evaluations[0] < 500
     assert least.converged.all()
+
+
+def test_start_is_not_changed() -> None:
+    start = np.ones((1, 4))
+    found_by(quadratics([positive_definite(4, condition=5.0, seed=0)], np.zeros((1, 4))), start)
+    assert (start == 1.0).all()
+
+
+def test_a_barrier_is_not_crossed() -> None:
+    """sum(z - log(1 - z)) with NaN from 1 on and the same mirrored: optimum at 0, first step far outside."""
+
+    def gradients(z: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+        return torch.where(z.abs() < 1, 2 * z / (1 - z**2), torch.nan)
+
+    least = found_by(gradients, np.array([[0.99, -0.9, 0.5], [-0.999, 0.1, 0.0]]))
+    assert least.converged.all()
+    np.testing.assert_allclose(least.z.numpy(), 0.0, atol=1e-8)
+
+
+def test_the_same_problem_gives_the_same_bits() -> None:
+    optima = np.random.default_rng(3).normal(size=(3, 6))
+    matrices = [positive_definite(6, condition=100.0, seed=at) for at in range(3)]
+    first, second = (found_by(quadratics(matrices, optima), np.zeros((3, 6))) for _ in range(2))
+    np.testing.assert_array_equal(first.z, second.z)
+    np.testing.assert_array_equal(first.evaluations, second.evaluations)

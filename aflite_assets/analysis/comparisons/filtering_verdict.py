@@ -247,6 +247,7 @@ def _comparison(data: BenchmarkData, one: Difference) -> Comparison:
         **estimate,
         verdict=record_of(Verdict, one),
         groups=one.effective_groups or 0.0,
+        all_groups=one.groups,
         seeds=min(one.seeds or 0, one.seeds_against or 0),
         unit=test.unit,
         constructed=test.collected == "constructed",

@@ -17,6 +17,7 @@ class Excess:
 
     `bias` and `shuffled_labels` are in [0, 1]; the difference and the interval are in points (hundredths). `rows`:
     number of scored rows. `groups`: number of equal-sized groups that carry as much information as the groups of rows.
+    `all_groups`: number of groups of any size, or None if it is unknown.
     """
 
     difference: float
@@ -26,6 +27,7 @@ class Excess:
     shuffled_labels: float
     rows: int
     groups: float
+    all_groups: int | None = None
 
     @property
     def width(self) -> float:
@@ -131,4 +133,4 @@ def _excess(mean: float, chance: np.ndarray, influences: np.ndarray, groups: np.
     half = upper_quantile(max(effective - 1, LEAST_DEGREES)) * error if present > 1 else 1.0
     difference = mean - float(chance.mean())
     low, high = (100 * min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))
-    return Excess(100 * difference, low, high, mean, float(chance.mean()), len(influences), effective)
+    return Excess(100 * difference, low, high, mean, float(chance.mean()), len(influences), effective, present)

@@ -63,6 +63,7 @@ class Comparison:
     `evaluator`: an evaluator that can judge filtering. `difference`: in points, with its 95 % interval, averaged over
     gold labels if the set has labels; None if the comparison was not run. `test_rows` is a number of rows or questions
     (`unit`), `groups` a number of equal-sized groups, and `seeds` the smaller number of seeds of the two sides.
+    `all_groups`: the number of groups of any size, or None if it is unknown.
     `constructed`: whether the dataset's file declares that the set was made without looking at a model's errors.
     """
 
@@ -77,6 +78,7 @@ class Comparison:
     seeds: int
     unit: Unit = "row"
     constructed: bool = False
+    all_groups: int | None = None
 
     @property
     def is_unsettled(self) -> bool:
@@ -259,7 +261,8 @@ def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
         what: Literal["test rows", "test questions"] = "test rows" if comparison.unit == "row" else "test questions"
         lacking.append(Shortfall(what, comparison.test_rows, FEWEST_ROWS))
     elif comparison.groups < FEWEST_GROUPS:
-        lacking.append(Shortfall("test groups", math.floor(comparison.groups), FEWEST_GROUPS))
+        present = math.floor(comparison.groups)
+        lacking.append(Shortfall("test groups", present, FEWEST_GROUPS, _unequal(present, comparison.all_groups)))
     return tuple(lacking)
 
 
@@ -268,4 +271,12 @@ def _wider_than_needed(excess: Excess) -> Shortfall:
     grouped = excess.groups < 0.99 * excess.rows
     present = math.floor(excess.groups) if grouped else excess.rows
     factor = (excess.width / WIDEST) ** 2
-    return Shortfall("groups" if grouped else "rows", present, math.ceil(factor * max(present, 1)))
+    needed = math.ceil(factor * max(present, 1))
+    return Shortfall(
+        "groups" if grouped else "rows", present, needed, _unequal(present, excess.all_groups) if grouped else None
+    )
+
+
+def _unequal(effective: int, groups: int | None) -> int | None:
+    """Return the number of groups if it differs from the effective number of groups, or None."""
+    return groups if groups is not None and groups > effective else None

@@ -121,11 +121,15 @@ class Verdict:
 class Shortfall:
     """A quantity that is too small for a decision: its unit, its present value, and a value that would be large
     enough.
+
+    `unequal`: number of groups of unequal size, if `present` is their effective number (`intervals.effective_groups`)
+    and smaller; otherwise None.
     """
 
     what: Literal["rows", "groups", "test rows", "test questions", "test groups", "seeds"]
     present: int
     needed: int
+    unequal: int | None = None
 
 
 def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, ...]:

@@ -25,7 +25,7 @@ from aflite_assets.reports.sentences.leaning import (
     mending,
     untold_text,
 )
-from aflite_assets.reports.sentences.wording import answers_text, bounds_text, side_text
+from aflite_assets.reports.sentences.wording import answers_text, bounds_text, needed_text, present_text, side_text
 from aflite_assets.reports.tables.cells import bounds, property_name
 from aflite_assets.scan.cues import Cue
 from aflite_assets.text import count, listed, percent, short, signed_points
@@ -295,8 +295,8 @@ class VerdictWords:
     def lacking(self, bias: Excess) -> str:
         """Return a phrase on how many rows, seeds or other results are missing for a decision."""
         shortfalls = self.verdict.shortfalls
-        present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
-        needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
+        present = listed(list(map(present_text, shortfalls)))
+        needed = listed(list(map(needed_text, shortfalls)))
         if shortfalls[0].what in ("rows", "groups"):
             interval = f"95 % interval {signed_points(bias.low)} to {signed_points(bias.high)} points"
             chance = f"{percent(bias.shuffled_labels)} % if labels are shuffled (the difference: {interval})"
@@ -383,11 +383,14 @@ class VerdictWords:
                 f" After training on all rows, its accuracy there is not distinguishable from {over.rival} "
                 f"({right}; too few {over.too_few})."
             )
-        return (
-            f" After training on all rows, it is at chance there ({right}), so this comparison shows little."
-            if over.at_chance
-            else ""
-        )
+        if not over.at_chance:
+            return ""
+        natural = next((one for one in self.analysis.judging.margins if one.evaluator == stated.evaluator), None)
+        if natural is None or not natural.beaten:
+            return f" After training on all rows, it is at chance there ({right}), so this comparison shows little."
+        able = f"right on {percent(natural.accuracy)} % of “{short(natural.test_set, LONGEST)}”"
+        mends = "filtering is not shown to mend that fall."
+        return f" After training on all rows, it is at chance there ({right}), but {able}; {mends}"
 
     def difference(self, stated: StatedDifference) -> str:
         """Return a text on a difference in accuracy, which names the compared train sets, the evaluator and the test

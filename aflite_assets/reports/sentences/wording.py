@@ -3,10 +3,11 @@
 from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.intervals import CrossedInterval
+from aflite_assets.analysis.rules.verdicts import Shortfall
 from aflite_assets.analysis.train_sets import earlier_name
 from aflite_assets.reports.tables.cells import bounds
 from aflite_assets.studies import parts
-from aflite_assets.text import DASH, signed_points
+from aflite_assets.text import DASH, count, signed_points
 from aflite_assets.wording import counted
 
 _AT_RANDOM = "drawn at random from full (from sampled if a sample is filtered)"
@@ -121,6 +122,19 @@ def interval_points(one: Bounded) -> str:
 def answers_text(questions: int | None) -> str:
     """Return a phrase such as ", answers of 98 questions", or "" if rows are not answers."""
     return "" if questions is None else f", answers of {counted(questions, 'question')}"
+
+
+def present_text(one: Shortfall) -> str:
+    """Return how much there is of a quantity, such as "4 effective test groups (6 groups of unequal size)"."""
+    noun = one.what.removesuffix("s")
+    if one.unequal is None:
+        return counted(one.present, noun)
+    return f"{counted(one.present, f'effective {noun}')} ({counted(one.unequal, 'group')} of unequal size)"
+
+
+def needed_text(one: Shortfall) -> str:
+    """Return how much of a quantity would be enough, such as "10 test groups of equal size"."""
+    return f"{count(one.needed)} {one.what}{'' if one.unequal is None else ' of equal size'}"
 
 
 def train_set_meaning(name: str) -> str:

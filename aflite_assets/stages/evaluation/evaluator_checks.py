@@ -98,7 +98,7 @@ def check_learning(
     unasked = _unasked(f"{name} on {one}" for one, found in elsewhere.items() for name in trained if name not in found)
     for test_set, found in elsewhere.items():
         if found:
-            yield _not_at_chance(test_set, list(found.values()), unasked)
+            yield _not_at_chance(test_set, list(found.values()), natural, unasked)
 
 
 def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckOutcome:
@@ -124,8 +124,13 @@ def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]
     return _outcome(name, ASKS[name], one.beaten, found, subject=one.evaluator, numbers=unasked)
 
 
-def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Mapping[str, str]) -> CheckOutcome:
-    """Return the check `not_at_chance` for one challenge set.
+def _not_at_chance(
+    test_set: str,
+    found: Sequence[OverLargestClass],
+    natural: Mapping[str, OverLargestClass],
+    unasked: Mapping[str, str],
+) -> CheckOutcome:
+    """Return the check `not_at_chance` for one challenge set. `natural`: the margins on natural rows, by evaluator.
 
     An evaluator that is worse than always predicting the largest class passes, because a misleading shortcut has this
     effect; the message names the evaluator. An evaluator with too few test rows also passes. If every evaluator has too
@@ -146,13 +151,30 @@ def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Ma
         for words, each in groups.items()
         for one in each
     )
-    advice = (
-        ". If an evaluator is at chance, another train set only changes which classes it predicts. See its accuracy on "
-        f"{test_set} by gold label, and draw conclusions from another evaluator or test set"
-    )
-    said = f"{margins}{advice if at_chance else ''}"
+    said = f"{margins}{_chance_advice(test_set, [natural.get(one.evaluator) for one in at_chance])}"
     applies = not all(one.too_few for one in found)
     return _outcome(name, ASKS[name], not at_chance, said, subject=test_set, applies=applies, numbers=unasked)
+
+
+def _chance_advice(test_set: str, natural: Sequence[OverLargestClass | None]) -> str:
+    """Return advice on the evaluators that are at chance on a challenge set, whose margins on natural rows are given.
+
+    If an evaluator is better than the largest class on natural rows, its fall to chance is the finding. Only other
+    evaluators show nothing.
+    """
+    able = [one for one in natural if one is not None and one.beaten]
+    told = [
+        f". On {one.test_set}, {one.evaluator} beats {one.rival} ({percent(one.accuracy)} %), so its fall to chance on "
+        f"{test_set} is a finding: look at what {test_set} changes"
+        for one in able
+    ]
+    if len(able) < len(natural):
+        told.append(
+            f". An evaluator that is at chance on natural rows too shows nothing here, because another train set only "
+            f"changes which classes it predicts: see its accuracy on {test_set} by gold label, and draw conclusions "
+            "from another evaluator or test set"
+        )
+    return "".join(told)
 
 
 def _margin_text(one: OverLargestClass, of: str = "") -> str:

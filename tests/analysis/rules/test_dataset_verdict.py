@@ -202,5 +202,7 @@ def test_what_a_comparison_lacks() -> None:
     assert shortfalls(few) == (Shortfall("test rows", 12, 20),)
     lumped = replace(GAIN, verdict=Verdict(None, "few groups", "deciding"), groups=4.7)
     assert shortfalls(lumped) == (Shortfall("test groups", 4, 10),)
+    assert shortfalls(replace(lumped, all_groups=6)) == (Shortfall("test groups", 4, 10, unequal=6),)
+    assert shortfalls(replace(lumped, groups=6.0, all_groups=6)) == (Shortfall("test groups", 6, 10),)
     assert shortfalls(GAIN) == ()
     assert shortfalls(replace(GAIN, difference=None, verdict=Verdict(None, "not run"))) == ()

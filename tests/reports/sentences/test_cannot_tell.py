@@ -50,3 +50,18 @@ def test_a_wide_interval_says_how_many_rows_would_do(planted: BenchmarkData) -> 
         "Cannot tell: linear classifiers predict the label of 38.1 % of 100 rows, and of 34.0 % "
     )
     assert text.sentence.endswith(" rows in all would settle it.")
+
+
+def test_groups_of_unequal_size_are_counted_beside_their_effective_number(planted: BenchmarkData) -> None:
+    data = started(alike(planted))
+    sizes = [150, 60, 30, 30, 20, 10]  # 300 rows, which count like 300**2 / 28,400 = 3.2 groups of equal size
+    herds = [replace(one, groups=np.repeat(np.arange(6), sizes)) if one.challenge else one for one in data.test_sets]
+    text = verdict_text(replace(data, test_sets=tuple(herds)), "roberta")
+    assert text.code == "cannot_tell"
+    assert text.sentence.endswith(
+        "the comparison with random rows (linear on hans) has 3 effective test groups (6 groups of unequal size). At "
+        "least 10 test groups of equal size would settle it."
+    )
+    even = [replace(one, groups=np.arange(300) % 6) if one.challenge else one for one in data.test_sets]
+    text = verdict_text(replace(data, test_sets=tuple(even)), "roberta")
+    assert text.sentence.endswith("has 6 test groups. At least 10 test groups would settle it.")

@@ -79,7 +79,14 @@ def test_evaluators_are_held_against_the_largest_class(tmp_path: Path, store: Re
     coin, turned = found["not_at_chance (coin)"], found["not_at_chance (turned)"]
     assert f"the largest class gets {largest(tmp_path, 'coin')} %" in coin.found
     assert "Better" not in coin.found + turned.found
+    if not clear:  # noise: they learnt nothing on natural rows either
+        assert "is a finding" not in coin.found
+        assert coin.found.endswith(
+            "see its accuracy on coin by gold label, and draw conclusions from another evaluator or test set"
+        )
     if clear:  # where the feature goes with the other class, they are not at chance but misled
+        assert coin.found.count("so its fall to chance on coin is a finding: look at what coin changes") == 2
+        assert "another evaluator" not in coin.found
         assert turned.passed
         assert turned.found.count("Worse than the largest class: ") == 2
     for stage in ({"rows": "coin"}, {"forgettables": "bow"}):  # what went on after full need not beat it
@@ -208,8 +215,10 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
     assert not few_over.passed
     assert few_over.said.startswith("At chance: good (52.0 %; the largest class gets 50.0 %, difference 95 % [\u2212")
     assert few_over.said.endswith(
-        "See its accuracy on odd by gold label, and draw conclusions from another evaluator or test set"
+        ". On test, good beats the largest class (80.0 %), so its fall to chance on odd is a finding: look at what odd "
+        "changes"
     )
+    assert "another evaluator" not in few_over.said
     few = outcome(2 / 3, n_rows=24)
     assert few.outcome == "skipped"
     assert few.said.startswith("Cannot be distinguished from the largest class (too few rows): good (66.7 %; the")

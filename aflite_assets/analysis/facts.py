@@ -108,12 +108,13 @@ class WeakTrainingFacts:
 class DatasetFacts(DatasetRecord):
     """Facts that a report states about a dataset, its test sets, its filterings and its evaluators.
 
-    `text_columns`: the source's column name for each text column of the raw table (`text`, `text_pair`). `right_label`:
-    the class of correct answers, or None if rows are not answers. `split_questions`: the number of questions by split,
-    empty if rows are not answers. The fields with a default are given by studies. `sample_rows`: number of train rows
-    that were selected; `sample_stop`: the rule that chose this number; None if all train rows were filtered. `phases`:
-    evaluators that continue training with rows of weak models. `untrained_weak_models`: for each weak model that was
-    not trained, the reason. `trained_alone`: evaluators that were trained on drawn rows alone.
+    `text_columns`: the source's column name for each text column of the raw table (`text`, `text_pair`). `attributes`:
+    the columns that describe rows and that no model reads. `right_label`: the class of correct answers, or None if rows
+    are not answers. `split_questions`: the number of questions by split, empty if rows are not answers. The other
+    fields with a default are given by studies. `sample_rows`: number of train rows that were selected; `sample_stop`:
+    the rule that chose this number; None if all train rows were filtered. `phases`: evaluators that continue training
+    with rows of weak models. `untrained_weak_models`: for each weak model that was not trained, the reason.
+    `trained_alone`: evaluators that were trained on drawn rows alone.
     """
 
     evaluators: tuple[str, ...]
@@ -132,6 +133,7 @@ class DatasetFacts(DatasetRecord):
     phases: Mapping[str, SecondPhase] = field(default_factory=dict)
     untrained_weak_models: Mapping[str, str] = field(default_factory=dict)
     trained_alone: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
 
     @property
     def representations(self) -> tuple[str, ...]:
@@ -163,7 +165,9 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
     """Return the facts about a dataset, taken from the inputs of its report."""
     source = data.source
     ranked = ranked_sets(data)
-    texts = [name for name in ("text", "text_pair") if name in data.examples.table.column_names]
+    texts = [name for name in ("text", "text_pair") if name in _columns(data)]
+    described = [name.removeprefix("attribute.") for name in _columns(data) if name.startswith("attribute.")]
+    read = {*map(source.named, texts), *(source.features or ())}
     of_studies = (make(data).items() for make in functions("analysis.facts"))
     return record_of(
         DatasetFacts,
@@ -174,8 +178,13 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         evidence_tables=len(data.evidence),
         test_sets=tuple(set_facts(one, data.label_names, ranked=one.name in ranked) for one in data.test_sets),
         filterings=tuple(_filtering(data, one) for one in data.filtered),
+        attributes=tuple(name for name in described if name not in read),
         **dict(chain.from_iterable(of_studies)),
     )
+
+
+def _columns(data: BenchmarkData) -> list[str]:
+    return list(data.examples.table.column_names)
 
 
 def set_facts(one: TestSet, label_names: tuple[str, ...], *, ranked: bool) -> TestSetFacts:

@@ -46,6 +46,17 @@ def test_columns_and_right_answers_have_the_names_of_the_source(with_rows: Bench
     assert (facts.right_label, dataset_facts(with_rows).right_label) == ("contradiction", None)
 
 
+def test_attributes_are_the_columns_that_no_model_reads(with_rows: BenchmarkData) -> None:
+    table = with_rows.examples.table
+    for name in ("site", "premise", "age"):
+        table = table.append_column(f"attribute.{name}", pa.array(["a"] * len(table)))
+    data = replace(with_rows, examples=replace(with_rows.examples, table=table))
+    assert dataset_facts(data).attributes == ("genre", "site", "premise", "age")
+    source = SourceRows(NO_SOURCE.places, {"text": "premise"}, features=("age",))  # read as text, and as a feature
+    assert dataset_facts(replace(data, source=source)).attributes == ("genre", "site")
+    assert dataset_facts(with_rows).attributes == ("genre",)
+
+
 def test_facts_are_written_as_json_and_read_back_equal(with_weak_models: BenchmarkData) -> None:
     facts, adapter = analyse(with_weak_models).facts, TypeAdapter(DatasetFacts)
     assert adapter.validate_json(adapter.dump_json(facts)) == facts

@@ -9,7 +9,7 @@ from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdic
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
-from aflite_assets.reports.sentences.finding_cues import changed_in, column_advice
+from aflite_assets.reports.sentences.finding_cues import REBALANCE, UNREAD, changed_in, column_advice, is_unread
 from aflite_assets.reports.sentences.leaning import constructed_loss_text, is_test_of, mending
 from aflite_assets.reports.sentences.verdict import VerdictWords
 from aflite_assets.reports.tables.cells import bounds, property_name
@@ -87,7 +87,10 @@ class FindingWords:
             leans = f"“{self.leaning.evaluator}” leans on {self._name(self.leaning)}"
             return f"{leans}: {self._price(self.leaning)}.{own}"
         if self.verdict.code == "artefact_tells":
-            return f"{self._by_itself(self.cues[0])} It is no part of the task." if self.cues else self._all_artefacts()
+            if not self.cues:
+                return self._all_artefacts()
+            unread = f" {UNREAD}" if is_unread(self.analysis, self.cues[0]) else ""
+            return f"{self._by_itself(self.cues[0])} It is no part of the task.{unread}"
         if self.verdict.code == "helps_no_shortcut_named":
             gains = f"Trained on the filtered rows instead of as many random rows, {self.words.changes('gains')}"
             return f"{gains}. None of the tested properties explains it.{self._beside()}"
@@ -189,6 +192,8 @@ class FindingWords:
                 declared = f"`irrelevant: [{short(self.leaning.name, _LONGEST)}]`"
                 return f"If it is no part of the task, add {declared} to the file and run again."
             return f"If it is no part of the task, {self._mending(self.leaning)}."
+        if code == "artefact_tells" and self.cues and is_unread(self.analysis, self.cues[0]):
+            return f"{REBALANCE} Leaving the column out changes nothing."
         if code == "artefact_tells":
             until = "Until then a high accuracy does not show that the task was learnt."
             return f"Take it out of the data and run again. {until}"

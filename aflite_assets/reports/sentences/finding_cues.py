@@ -6,6 +6,7 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, fallen_sets
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.reports.sentences.leaning import is_about
+from aflite_assets.scan.columns import columns_of
 from aflite_assets.scan.cues import Cue, Elsewhere
 from aflite_assets.scan.sentences import column_question
 from aflite_assets.text import percent, short
@@ -38,6 +39,19 @@ def column_advice(analysis: Analysis, one: FilteringVerdict) -> str:
     question = column_question(cues[0]) if cues else ""
     known = "A column that was known may be a real signal: drop it only if it is no part of the task."
     return f"{question} {known}" if question else ""
+
+
+UNREAD = "Models do not read this column, so it matters only if what they read gives it away too."
+REBALANCE = (
+    "If what models read may give it away too, rebalance the rows, or collect others, so that it is as frequent in "
+    "every class."
+)
+
+
+def is_unread(analysis: Analysis, cue: Cue) -> bool:
+    """Return True if the cue is about attributes alone, which describe rows and which no model reads."""
+    columns = columns_of(cue)
+    return bool(columns) and set(columns) <= set(analysis.facts.attributes)
 
 
 def changed_in(cue: Cue, names: Sequence[str]) -> list[Elsewhere]:

@@ -14,9 +14,10 @@ from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED
 from aflite_assets.analysis.rules.verdicts import WIDEST_SAID
 from aflite_assets.analysis.tidy import JsonValue, to_json
+from aflite_assets.reports.sentences.chance import chance_text
 from aflite_assets.reports.sentences.falls import LONGEST, MOST_NAMED, alike_text, falls_text
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, numbered_cue
-from aflite_assets.reports.sentences.finding_cues import column_advice, cue_text
+from aflite_assets.reports.sentences.finding_cues import REBALANCE, UNREAD, column_advice, cue_text, is_unread
 from aflite_assets.reports.sentences.leaning import (
     cue_leaning,
     is_about,
@@ -173,14 +174,18 @@ class VerdictWords:
 
     def artefact(self) -> str:
         """Return sentences on the strongest artefact that the scan found, and on whether models rely on it."""
-        scan, name = self.analysis.scan, self.verdict.evidence.artefacts[0]
-        cue = None if scan is None else next((one for one in scan.artefacts if one.name == name), None)
-        if cue is None:
+        if (cue := self.artefact_cue()) is None:
             return (
                 "no single artefact does, but a linear model of all of them does. It was not tested whether models "
                 "lean on them."
             )
-        return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {self.leaning_on(cue)}"
+        unread = f"{UNREAD} " if is_unread(self.analysis, cue) else ""
+        return f"{cue_text(cue)} balanced accuracy by itself, where chance is 50 %. {unread}{self.leaning_on(cue)}"
+
+    def artefact_cue(self) -> Cue | None:
+        """Return the strongest artefact that models see in a row, or None if only all artefacts together predict."""
+        scan, names = self.analysis.scan, self.verdict.evidence.artefacts[:1]
+        return None if scan is None else next((one for one in scan.artefacts if one.name in names), None)
 
     def leaning_on(self, cue: Cue, *, advise: bool = True) -> str:
         """Return sentences on whether models rely on a cue, and with `advise` on how to test a cue."""
@@ -367,30 +372,7 @@ class VerdictWords:
         beside = "" if full is None else f". Instead of all rows: {self.points(full)}"
         weighed = " Each gold label weighs the same." if stated.by_label else ""
         text = f"Against as many random rows{matched}: {self.difference(stated)}{beside}.{weighed}"
-        return Detail(f"{text}{self.at_chance(stated)}", "paired")
-
-    def at_chance(self, stated: StatedDifference) -> str:
-        """Return a caution that a comparison shows little, because the model trained on all rows is only at chance.
-        Return "" if the difference is significant, or if the model is better than chance.
-        """
-        margins = {(one.evaluator, one.test_set): one for one in self.analysis.judging.challenge_margins}
-        over = margins.get((stated.evaluator, stated.test_set))
-        if over is None or not stated.interval.low <= 0 <= stated.interval.high:
-            return ""
-        right = f"{percent(over.accuracy)} %"
-        if over.too_few:
-            return (
-                f" After training on all rows, its accuracy there is not distinguishable from {over.rival} "
-                f"({right}; too few {over.too_few})."
-            )
-        if not over.at_chance:
-            return ""
-        natural = next((one for one in self.analysis.judging.margins if one.evaluator == stated.evaluator), None)
-        if natural is None or not natural.beaten:
-            return f" After training on all rows, it is at chance there ({right}), so this comparison shows little."
-        able = f"right on {percent(natural.accuracy)} % of “{short(natural.test_set, LONGEST)}”"
-        mends = "filtering is not shown to mend that fall."
-        return f" After training on all rows, it is at chance there ({right}), but {able}; {mends}"
+        return Detail(f"{text}{chance_text(self.analysis.judging, stated)}", "paired")
 
     def difference(self, stated: StatedDifference) -> str:
         """Return a text on a difference in accuracy, which names the compared train sets, the evaluator and the test
@@ -441,6 +423,8 @@ class VerdictWords:
         if self.effect == "helps" and self.first is not None and self.one.against_all_rows is not None:
             return self.use_if_it_helps(self.first, self.one.against_all_rows)
         if code == "artefact_tells":
+            if (cue := self.artefact_cue()) is not None and is_unread(self.analysis, cue):
+                return f"all rows. {REBALANCE}"
             return (
                 "first remove it from the source, then run again. Until then use all rows; no accuracy shows that "
                 "the task was learnt."

@@ -255,6 +255,31 @@ def test_an_artefact_is_named_with_its_accuracy(analysis: Analysis) -> None:
     )
 
 
+def test_an_artefact_in_a_column_that_models_do_not_read_matters_only_if_their_inputs_tell_it(
+    analysis: Analysis,
+) -> None:
+    described = replace(analysis, facts=replace(analysis.facts, attributes=("site",)))
+    found = judged(described, "artefact_tells", cues=(cue(0, "site = 'north'", "site"),))
+    screen = first_screen(found, from_files=True)
+    assert screen.finding == (
+        "The cue “site = 'north'” tells “entailment” from all other rows by itself: 75.0 % balanced accuracy, where "
+        "chance is 50 %. It is no part of the task. Models do not read this column, so it matters only if what they "
+        "read gives it away too."
+    )
+    assert screen.to_do == (
+        "If what models read may give it away too, rebalance the rows, or collect others, so that it is as frequent "
+        "in every class. Leaving the column out changes nothing."
+    )
+    json: Any = verdict_json(found)
+    assert "Models do not read this column, so it matters only if" in json["sentence"]
+    assert json["details"][-1].startswith("Use: all rows. If what models read may give it away too, rebalance the rows")
+    read = judged(analysis, "artefact_tells", cues=(cue(0, "site = 'north'", "site", kind="column"),))
+    assert "Models do not read" not in first_screen(read, from_files=True).finding
+    assert first_screen(read, from_files=True).to_do == (
+        "Take it out of the data and run again. Until then a high accuracy does not show that the task was learnt."
+    )
+
+
 @pytest.mark.parametrize("code", ["easy", "learnable_no_shortcut_shown", "class_balance_only", "nothing_found"])
 def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis: Analysis, code: Code) -> None:
     candidate = replace(cue(2, "the word 'not' (text)", "text", kind="words"), reason=None)

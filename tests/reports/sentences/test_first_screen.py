@@ -272,7 +272,10 @@ def test_an_artefact_in_a_column_that_models_do_not_read_matters_only_if_their_i
     )
     json: Any = verdict_json(found)
     assert "Models do not read this column, so it matters only if" in json["sentence"]
-    assert json["details"][-1].startswith("Use: all rows. If what models read may give it away too, rebalance the rows")
+    first = found.verdicts[0]
+    without = replace(first.verdict, evidence=replace(first.verdict.evidence, comparisons=()))
+    uses = VerdictWords(found, replace(first, verdict=without)).use_rows()
+    assert uses.startswith("all rows. If what models read may give it away too, rebalance the rows, or collect others")
     read = judged(analysis, "artefact_tells", cues=(cue(0, "site = 'north'", "site", kind="column"),))
     assert "Models do not read" not in first_screen(read, from_files=True).finding
     assert first_screen(read, from_files=True).to_do == (

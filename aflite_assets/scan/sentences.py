@@ -7,6 +7,7 @@ from aflite_assets.scan.blind.records import ALL_SUBSETS, LEAST_GAIN, OVERLAP, B
 from aflite_assets.scan.columns import COLUMN_KINDS, CueLine, columns_of, cue_lines, listed_cues
 from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.scan.rules import PAIR_GAIN
+from aflite_assets.text import listed
 from aflite_assets.wording import counted
 
 _CHANCE = "in balanced accuracy, where chance is 50 %"
@@ -223,13 +224,13 @@ def cue_sentence(cue: Cue, remark: str) -> str:
     return f"{said} {remark[0].upper()}{remark[1:]}{end}" if remark else said
 
 
-def remarks(result: ScanFacts) -> dict[int, str]:
+def remarks(result: ScanFacts, *, asks: bool = True) -> dict[int, str]:
     """Return the remark on each cue, by cue number.
 
-    A remark consists of `purity_sentence` and the question on the cue's column. The remark is "" if the cue has neither
-    a purity sentence nor a question.
+    A remark consists of `purity_sentence` and, with `asks`, the question of `column_questions`. The remark is "" if the
+    cue has neither a purity sentence nor the question.
     """
-    questions = column_questions(result)
+    questions = column_questions(result) if asks else {}
     parts = {cue.number: (purity_sentence(cue), questions.get(cue.number, "")) for cue in result.cues}
     return {number: ". ".join(filter(None, both)) for number, both in parts.items()}
 
@@ -237,45 +238,46 @@ def remarks(result: ScanFacts) -> dict[int, str]:
 _KNOWN_COLUMNS = frozenset({"identifier", CONVERSION})
 """Kinds of artefacts whose values existed before the label."""
 
-
-MOST_QUESTIONS = 4
-"""Maximum number of lines with a question about columns; the last of them refers to all other columns."""
+MOST_COLUMNS = 3
+"""Largest number of columns that a question names."""
 
 
 def column_questions(result: ScanFacts) -> dict[int, str]:
-    """Return questions on columns: were the values known before the label? Each key is the number of the column's
-    first cue.
+    """Return the question whether the values of columns were known before the label, by the number of the first cue.
 
-    Candidates come first, then artefacts. Declared columns, identifiers and unit conversions have no question.
+    One question names all columns. Candidates come first, then artefacts. The result is empty if no column is asked
+    for.
     """
-    asked: set[str] = set()
-    questions: dict[int, str] = {}
-    for cue in sorted((line.lead for line in cue_lines(result)), key=lambda one: one.is_artefact):
-        columns = [name for name in columns_of(cue) if name not in asked]
-        if columns and _is_asked(cue):
-            if len(questions) == MOST_QUESTIONS:
-                last = [*questions][-1]
-                return {**questions, last: f"{questions[last]} Ask the same about every other column in the list."}
-            questions[cue.number] = _known_before(columns)
-            asked.update(columns)
-    return questions
+    asked = _asked_cues(result)
+    return {asked[0].number: column_question(asked)} if asked else {}
 
 
-def column_question(cue: Cue) -> str:
-    """Return the question on the columns of one cue: were the values known before the label? Return "" without one."""
-    columns = columns_of(cue)
-    return _known_before(columns) if columns and _is_asked(cue) else ""
+def column_question(cues: Sequence[Cue]) -> str:
+    """Return the question whether the values of the cues' columns were known before the label.
+
+    Declared columns, identifiers and unit conversions are not asked for. Return "" if no column is left.
+    """
+    columns = dict.fromkeys(name for cue in cues if _is_asked(cue) for name in columns_of(cue))
+    named = [f"“{name}”" for name in columns]
+    if len(named) < 2:
+        return f"Was {named[0]} known before the label was? If not, drop the column." if named else ""
+    more = [counted(len(named) - MOST_COLUMNS, "other")] if len(named) > MOST_COLUMNS else []
+    return f"Were {listed([*named[:MOST_COLUMNS], *more])} known before the label was? Drop each column that was not."
+
+
+def questions_from(result: ScanFacts, cue: Cue) -> str:
+    """Return the question on all columns with the columns of `cue` first, or "" if `cue` is about no such column."""
+    return column_question([cue, *_asked_cues(result)]) if column_question([cue]) else ""
+
+
+def _asked_cues(result: ScanFacts) -> list[Cue]:
+    """Return the first cues of the columns that are asked for, candidates first."""
+    leads = sorted((line.lead for line in cue_lines(result)), key=lambda one: one.is_artefact)
+    return [cue for cue in leads if columns_of(cue) and _is_asked(cue)]
 
 
 def _is_asked(cue: Cue) -> bool:
     return not (cue.is_artefact and (cue.reason == "declared" or cue.kinds & _KNOWN_COLUMNS))
-
-
-def _known_before(columns: Sequence[str]) -> str:
-    named = " and ".join(f"“{name}”" for name in columns)
-    if len(columns) == 1:
-        return f"Was {named} known before the label was? If not, drop the column."
-    return f"Were {named} known before the label was? Drop each column that was not."
 
 
 MOST_OTHERS = 4

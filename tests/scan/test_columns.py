@@ -6,7 +6,14 @@ import pytest
 
 from aflite_assets.scan.columns import columns_of, cue_lines, listed_cues, with_columns
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanFacts
-from aflite_assets.scan.sentences import column_question, column_questions, column_sentence, headline, remarks
+from aflite_assets.scan.sentences import (
+    column_question,
+    column_questions,
+    column_sentence,
+    headline,
+    questions_from,
+    remarks,
+)
 
 LATE, GIVEN = "days at least 34", "days is missing"
 
@@ -89,7 +96,7 @@ def test_a_line_names_the_other_cues_of_its_column() -> None:
     )
 
 
-def test_each_column_gets_one_question_whatever_its_precision() -> None:
+def test_one_question_names_the_columns_whatever_their_precision() -> None:
     cues = [
         _cue(0, LATE, "b", "days", precision=0.97),
         _cue(1, "days at most 3", "a", "days"),
@@ -101,27 +108,25 @@ def test_each_column_gets_one_question_whatever_its_precision() -> None:
     cues[5] = replace(cues[5], reason="artefact")
     declared = replace(_cue(6, "hue = 3", "c", "hue"), reason="declared")
     assert remarks(_facts(*cues, declared, classes=3)) == {
-        0: "nearly every carrier is of one class (97 % of the tested ones). Was “days” known before the label was? If "
-        "not, drop the column.",
-        1: "",
-        2: "Was “age” known before the label was? If not, drop the column.",
-        3: "Were “desk” and “site” known before the label was? Drop each column that was not.",
-        4: "",
-        5: "",
-        6: "",
+        0: "nearly every carrier is of one class (97 % of the tested ones). Were “days”, “age”, “desk” and 1 other "
+        "known before the label was? Drop each column that was not.",
+        **dict.fromkeys(range(1, 7), ""),
     }
+    assert remarks(_facts(*cues), asks=False)[0] == "nearly every carrier is of one class (97 % of the tested ones)"
     # The report names one cue, which need not be the first of its column.
-    assert column_question(cues[1]) == "Was “days” known before the label was? If not, drop the column."
-    assert [column_question(one) for one in (cues[4], cues[5], declared)] == ["", "", ""]
+    assert column_question([cues[1]]) == "Was “days” known before the label was? If not, drop the column."
+    assert [column_question([one]) for one in (cues[4], cues[5], declared)] == ["", "", ""]
 
 
-def test_many_columns_are_asked_for_in_four_lines() -> None:
+def test_a_question_names_three_columns_and_counts_the_others() -> None:
     cues = [_cue(number, f"x{number} = 1", "c", f"x{number}") for number in range(14)]
-    questions = column_questions(_facts(*cues, classes=3))
-    assert list(questions) == [0, 1, 2, 3]
-    assert questions[2] == "Was “x2” known before the label was? If not, drop the column."
-    assert questions[3].endswith("drop the column. Ask the same about every other column in the list.")
-    assert list(column_questions(_facts(*cues[:4], classes=3)).values())[3].endswith("drop the column.")
+    facts = _facts(*cues, classes=3)
+    ends = "known before the label was? Drop each column that was not."
+    assert column_questions(facts) == {0: f"Were “x0”, “x1”, “x2” and 11 others {ends}"}
+    assert questions_from(facts, facts.cues[7]) == f"Were “x7”, “x0”, “x1” and 11 others {ends}"
+    assert questions_from(facts, _cue(0, "the word 'dull' (text)", "a", "text", kind="words")) == ""
+    assert column_questions(_facts(*cues[:3], classes=3)) == {0: f"Were “x0”, “x1” and “x2” {ends}"}
+    assert column_questions(_facts()) == {}
 
 
 def test_the_first_line_counts_columns_and_names_the_strongest_candidate() -> None:

@@ -237,10 +237,8 @@ def _notes(read: "ScanInput", changes: "Changes", cues: "list[Cue]", *, has_spec
             "A dropped column is no longer found because it is no longer there; what goes with it in texts or images "
             "stays."
         )
-    asked = (column_question(cue) for cue in cues if changes.dropped and not cue.is_artefact)
-    notes += [
-        f"{asks} If it was known, and is part of the task, keep the original." for asks in list(filter(None, asked))[:1]
-    ]
+    asks = column_question([cue for cue in cues if changes.dropped and not cue.is_artefact])
+    notes += [f"{asks} If what is left out was known, and is part of the task, keep the original."] if asks else []
     if read.dataset is not None and read.dataset.spec.challenge_sets:
         names = ", ".join(read.dataset.spec.challenge_sets)
         notes.append(f"Challenge sets are left as they are: {names}.")

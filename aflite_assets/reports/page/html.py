@@ -37,6 +37,7 @@ from aflite_assets.reports.page.markdown import template_environment
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.page.study import study_sections
 from aflite_assets.reports.sentences import summary, verdict, wording
+from aflite_assets.reports.sentences.finding_cues import column_advice
 from aflite_assets.reports.sentences.first_screen import first_screen
 from aflite_assets.reports.sentences.leaning import cue_leaning
 from aflite_assets.reports.sentences.versions import comparison_line, row_lines
@@ -135,7 +136,8 @@ def _cues(analysis: Analysis, inputs: ReportInputs) -> list[tuple[Cue, str, tupl
     if analysis.scan is None or not analysis.facts.filterings:
         return []
     rows, found = inputs.rows_of(analysis.facts.filterings[0].representation), []
-    known, said = set(rows["row_id"].to_pylist()), remarks(analysis.scan)
+    is_asked = any(column_advice(analysis, one) for one in analysis.verdicts[:1])  # the first screen asks already
+    known, said = set(rows["row_id"].to_pylist()), remarks(analysis.scan, asks=not is_asked)
     for one in cue_tables.shown_cues(analysis.scan)[:MOST_CUES]:
         own = [row for row in inputs.cue_rows.get(one.number, ()) if row in known]
         shown = example_rows.shown_rows(

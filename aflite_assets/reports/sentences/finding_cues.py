@@ -8,7 +8,7 @@ from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdic
 from aflite_assets.reports.sentences.leaning import is_about
 from aflite_assets.scan.columns import columns_of
 from aflite_assets.scan.cues import Cue, Elsewhere
-from aflite_assets.scan.sentences import column_question
+from aflite_assets.scan.sentences import questions_from
 from aflite_assets.text import percent, short
 
 _LONGEST = 40
@@ -32,11 +32,11 @@ def cues_of(analysis: Analysis, one: FilteringVerdict) -> tuple[Cue, ...]:
 
 
 def column_advice(analysis: Analysis, one: FilteringVerdict) -> str:
-    """Return a question on the column of the finding's first cue, and advice on when to drop the column. Return "" if
-    the finding is about leaning, or if the first cue is not about a column.
+    """Return the question on columns, that of the finding's first cue first, and advice on when to drop a column.
+    Return "" if the finding is about leaning, or if the first cue is not about a column.
     """
     cues = () if one.verdict.evidence.leaning is not None else cues_of(analysis, one)
-    question = column_question(cues[0]) if cues else ""
+    question = questions_from(analysis.scan, cues[0]) if cues and analysis.scan is not None else ""
     known = "A column that was known may be a real signal: drop it only if it is no part of the task."
     return f"{question} {known}" if question else ""
 

@@ -191,7 +191,7 @@ def _fix_command(analysis: Analysis, mendable: tuple[Cue, ...], *, is_judged: bo
     numbers = " ".join(f"--cue {cue.number + 1}" for cue in mendable)
     effect = effect_of(analysis.scan, mendable)
     command = f"aflite fix {analysis.facts.name}.yaml {numbers} --to NEW_FOLDER"
-    first = "only if it is no real signal: " if is_judged and column_question(mendable[0]) else ""
+    first = "only if it is no real signal: " if is_judged and column_question(mendable[:1]) else ""
     return f"{command}   # {first}{effect}, in a copy" if effect else command
 
 

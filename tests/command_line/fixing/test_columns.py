@@ -47,8 +47,8 @@ def test_a_column_of_a_table_is_dropped_with_all_its_values(run: Run, tmp_path: 
     assert lines[1] == "No cue is left in the copy."
     assert "  The column 'desk' is left out." in lines
     assert (
-        "Was “desk” known before the label was? If not, drop the column. If it was known, and is part of the task, "
-        "keep the original." in lines
+        "Was “desk” known before the label was? If not, drop the column. If what is left out was known, and is "
+        "part of the task, keep the original." in lines
     )
     assert any("the YAML file has 'score' under attributes; fill in" in line for line in lines)
     assert [

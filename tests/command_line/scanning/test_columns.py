@@ -29,14 +29,14 @@ def wards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_each_column_has_one_line_and_one_question(scan: Scan, wards: Path, tmp_path: Path) -> None:
+def test_each_column_has_one_line_and_one_question_names_the_columns(scan: Scan, wards: Path, tmp_path: Path) -> None:
     code, out, _ = scan(wards, "--label", "label", "--html", str(tmp_path / "page.html"))
     lines, page = out.splitlines(), (tmp_path / "page.html").read_text(encoding="utf-8")
     assert code == 1
-    for column in ("survey_days", "score"):
-        question = f"Was “{column}” known before the label was? If not, drop the column."
-        assert sum(question in line for line in lines) == 1
-        assert page.count(question) == 1
+    question = "Were “survey_days” and “score” known before the label was? Drop each column that was not."
+    assert sum(question in line for line in lines) == 1
+    assert page.count(question) == 1
+    assert out.count("known before the label was?") == page.count("known before the label was?") == 1
     starts = [line.split()[1] for line in lines if line[:1].isdigit()]
     assert starts == ["survey_days", "survey_days", "score"], "one artefact, two candidates"
     assert any(line.startswith("     also in this column: “survey_days at least ") for line in lines)
@@ -55,5 +55,7 @@ def test_the_first_line_names_the_candidate_if_there_is_no_artefact(scan: Scan, 
         "Found 2 candidates that tell the label and are yours to judge (the strongest: “survey_days at least 3"
     )
     first, *others = [cue for cue in content["cues"] if cue["columns"] == ["survey_days"]]
-    assert first["remark"].endswith("Was “survey_days” known before the label was? If not, drop the column.")
+    assert first["remark"].endswith(
+        "Were “survey_days” and “score” known before the label was? Drop each column that was not."
+    )
     assert {cue["listed_at"] for cue in (first, *others)} == {first["cue"]}

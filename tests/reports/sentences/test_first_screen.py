@@ -109,6 +109,16 @@ def test_a_column_is_asked_for_when_it_was_known(analysis: Analysis) -> None:
     )
 
 
+def test_several_columns_are_asked_for_in_one_question(analysis: Analysis) -> None:
+    names = ("days", "age", "hue", "site")
+    cues = [replace(cue(place, f"{name} = 2", name, kind="column"), reason=None) for place, name in enumerate(names)]
+    screen = first_screen(judged(without_falls(analysis), "easy", cues=tuple(cues)), from_files=True)
+    assert screen.to_do.startswith(
+        "Were “days”, “age”, “hue” and 1 other known before the label was? Drop each column that was not. A column"
+    )
+    assert screen.to_do.count("known before") == 1
+
+
 def test_the_advice_on_a_column_is_also_in_the_json(analysis: Analysis) -> None:
     days = replace(cue(0, "days at least 2", "days", kind="column"), reason=None)
     json: Any = verdict_json(judged(without_falls(analysis), "easy", cues=(days,)))

@@ -66,15 +66,14 @@ def without_copies(
     if not (between_splits and others and "train" in rows):
         return rows, dropped
     train = rows["train"]
-    same_group = np.zeros(len(train), bool)
-    if groups:
-        elsewhere = np.concatenate([groups[split][rows[split]] for split in others])
-        same_group = np.isin(groups["train"][train], elsewhere)
-    elsewhere = np.concatenate([codes[split][rows[split]] for split in others])
-    same_input = np.isin(codes["train"][train], elsewhere) & ~same_group
-    if whole_groups and groups:
-        own = groups["train"][train]
-        same_input = np.isin(own, own[same_input]) & ~same_group
+    same_group, same_input = shared_rows(
+        (codes["train"][train], groups["train"][train] if groups else None),
+        (
+            np.concatenate([codes[split][rows[split]] for split in others]),
+            np.concatenate([groups[split][rows[split]] for split in others]) if groups else None,
+        ),
+        whole_groups=whole_groups,
+    )
     leaves = same_group | same_input
     if leaves.all():
         raise DataError(
@@ -83,6 +82,23 @@ def without_copies(
         )
     rows["train"] = train[~leaves]
     return rows, DroppedCopies(dropped.duplicates, dropped.conflicting, int(same_group.sum()), int(same_input.sum()))
+
+
+Coded = tuple[np.ndarray, np.ndarray | None]
+"""Codes of the inputs of rows, and their groups or None; rows with equal inputs, or of one group, have equal codes."""
+
+
+def shared_rows(train: Coded, others: Coded, *, whole_groups: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return masks of the train rows that `between_splits: drop` drops: for their group, and only for their input.
+
+    `others`: the rows of all other splits. With `whole_groups`, a train row is dropped with its whole group.
+    """
+    codes, own = train
+    same_group = np.zeros(len(codes), bool) if own is None else np.isin(own, others[1])
+    same_input = np.isin(codes, others[0]) & ~same_group
+    if whole_groups and own is not None:
+        same_input = np.isin(own, own[same_input]) & ~same_group
+    return same_group, same_input
 
 
 def _codes(inputs: Mapping[str, Mapping[str, pa.Array | pa.ChunkedArray]]) -> dict[str, np.ndarray]:

@@ -13,6 +13,7 @@ import numpy as np
 from aflite_assets.checks import NOT_APPLICABLE, CheckOutcome, Numbers
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
+from aflite_assets.data.raw_table.copies import shared_rows
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks.feature_columns import FeatureColumns, all_finite, feature_columns
 from aflite_assets.diagnostics.data_checks.label_copies import label_copies
@@ -113,6 +114,16 @@ class CheckContext:
     def train_repeats(self) -> TrainRepeats:
         """Train rows that occur more than once."""
         return repeats_in_train(self.examples, self.codes)
+
+    @cached_property
+    def dropped_between_splits(self) -> int:
+        """Number of train rows that `between_splits: drop` would drop. Splits drawn from train do not count."""
+        drawn = np.isin(self.examples.table["split"].to_numpy(), list(self.source.drawn_splits))
+        sides = (self.in_train, ~self.in_train & ~drawn)
+        groups = self.examples.groups
+        train, others = ((self.codes[side], None if groups is None else groups[side]) for side in sides)
+        same_group, same_input = shared_rows(train, others, whole_groups=self.questions)
+        return int((same_group | same_input).sum())
 
     @cached_property
     def label_copies(self) -> dict[int | str, int]:

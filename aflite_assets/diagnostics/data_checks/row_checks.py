@@ -30,6 +30,9 @@ LARGEST_SHARE_DIFFERENCE = 5.0
 LARGEST_OUTVOTED_SHARE = 0.01
 """Largest allowed share of rows whose label most annotators contradict, among rows with annotators' labels."""
 
+LARGEST_DROPPED_SHARE = 0.1
+"""Largest share of the train rows for which `between_splits: drop` is advised; otherwise groups are split instead."""
+
 _MOST_SPLITS = 4
 
 
@@ -125,7 +128,7 @@ def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
     drawn = sorted(repeated & source.drawn_splits)
     steps = []
     if repeated - source.drawn_splits and not source.drop_between_splits:
-        steps.append("set `between_splits: drop`, which drops the repeated rows from train")
+        steps.append(f"set `between_splits: drop`, which drops {_dropped_text(data)}")
     if drawn and not source.drop_duplicates:
         steps.append(
             f"set `drop_duplicates: true` (`holdout` draws {listed(drawn)} from train, so one of two copies was drawn)"
@@ -152,15 +155,29 @@ def no_groups_across_splits(data: CheckContext) -> CheckOutcome:
     numbers |= {f"{split}.rows": rows for split, rows in shared.by_split.items()}
     if not shared.codes:
         return outcome(True, numbers, found="no group is in train and in another split")
-    option = "set `between_splits: drop`, which drops the train rows of these groups, or "
-    drop = "" if data.source.drop_between_splits else option
     return outcome(
         False,
         numbers,
-        f"{drop}draw the test split from train with `holdout`, which draws whole groups. Otherwise a model is tested "
-        "on groups on which it was trained",
+        f"{_groups_advice(data)}. Otherwise a model is tested on groups on which it was trained",
         f"{counted(shared.codes, 'group')} with {by_split_text({'train': shared.train_rows, **shared.by_split})}",
     )
+
+
+def _groups_advice(data: CheckContext) -> str:
+    """Return advice to drop the train rows that share a group with another split, or, if they are many, to split by
+    group.
+    """
+    draw = "draw the test split from train with `holdout`, which draws whole groups"
+    if data.source.drop_between_splits:
+        return draw
+    if data.dropped_between_splits <= LARGEST_DROPPED_SHARE * data.in_train.sum():
+        return f"set `between_splits: drop`, which drops {_dropped_text(data)}, or {draw}"
+    return f"split by group: {draw}. `between_splits: drop` would drop {_dropped_text(data)}"
+
+
+def _dropped_text(data: CheckContext) -> str:
+    """Return how many train rows `between_splits: drop` drops, such as "12 of 5,200 train rows"."""
+    return f"{data.dropped_between_splits:,} of {counted(int(data.in_train.sum()), 'train row')}"
 
 
 def few_repeats_in_train(data: CheckContext) -> CheckOutcome:

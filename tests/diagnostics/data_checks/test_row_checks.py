@@ -90,8 +90,8 @@ def test_rows_of_train_in_a_test_split(data: Data) -> None:
     }
     assert outcome.found == "1 row (33.3 %) outside train, 1 of test: row id 102"
     assert outcome.what_to_do == (
-        "set `between_splits: drop`, which drops the repeated rows from train; or remove the repeats from the test "
-        "split, or expect its accuracy to be too high"
+        "set `between_splits: drop`, which drops 1 of 2 train rows; or remove the repeats from the test split, or "
+        "expect its accuracy to be too high"
     )
     outcome = row_checks.no_repeats_across_splits(data(["train", "test"], [0, 1], text=["a", "b"]))
     assert (outcome.passed, outcome.numbers) == (True, {"rows": 0, "share": 0.0, "test.rows": 0})
@@ -134,12 +134,34 @@ def test_groups_of_train_in_another_split(data: Data) -> None:
     outcome = row_checks.no_groups_across_splits(data(splits, [0, 1, 0, 0, 1], text=texts(5), group=[1, 1, 2, 1, 3]))
     assert not outcome.passed
     assert outcome.numbers == {"groups": 1, "train_rows": 2, "test.rows": 1, "dev.rows": 0}
-    assert outcome.what_to_do.startswith("set `between_splits: drop`, which drops the train rows of these groups")
+    assert outcome.what_to_do == (
+        "split by group: draw the test split from train with `holdout`, which draws whole groups. `between_splits: "
+        "drop` would drop 2 of 3 train rows. Otherwise a model is tested on groups on which it was trained"
+    )
     assert row_checks.no_groups_across_splits(
         data(splits, [0, 1, 0, 0, 1], text=texts(5), group=[1, 1, 2, 3, 3])
     ).passed
     without = row_checks.no_groups_across_splits(data(splits, [0, 1, 0, 0, 1], text=texts(5)))
     assert (without.outcome, without.found) == ("skipped", "not applicable: rows with groups only")
+
+
+@pytest.mark.parametrize(("train_rows", "shared", "advice"), [
+    (1_200, 119, "set `between_splits: drop`, which drops 120 of 1,200 train rows, or draw the test split from train"),
+    (1_199, 119, "split by group: draw the test split from train with `holdout`, which draws whole groups. `between"),
+])  # fmt: skip
+def test_splitting_by_group_is_advised_if_over_a_tenth_of_train_would_be_dropped(
+    data: Data, train_rows: int, shared: int, advice: str
+) -> None:
+    splits = ["train"] * train_rows + ["test", "test"]
+    groups = [0] * shared + [*range(2, train_rows - shared + 2), 0, 1]
+    rows = [*texts(train_rows), "another", f"text {train_rows - 1}"]  # the last input is in train and in test
+    given = data(splits, [0, 1] * ((train_rows + 2) // 2) + [0] * (train_rows % 2), text=rows, group=groups)
+    outcome = row_checks.no_groups_across_splits(given)
+    assert outcome.what_to_do.startswith(advice)
+    assert outcome.numbers["train_rows"] == shared
+    assert given.dropped_between_splits == shared + 1
+    drawn = replace(given, source=SourceFacts(drawn_splits=frozenset({"test"})))
+    assert drawn.dropped_between_splits == 0
 
 
 @pytest.mark.parametrize(("rows", "passed"), [(200, True), (199, False)])

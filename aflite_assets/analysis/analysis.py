@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from aflite_assets.analysis import filtering
 from aflite_assets.analysis.comparisons.attributes import ATTRIBUTE_ACCURACIES, attribute_accuracies
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Lack, deciding_lack, differences
+from aflite_assets.analysis.comparisons.edits import EDITS, set_edits
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, FALLS, Fall, challenge_falls, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
 from aflite_assets.analysis.comparisons.leanings import LEANINGS, property_leanings
@@ -67,6 +68,7 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (PLANTED, lambda data: data.planted),
     (LEANINGS, property_leanings),
     (CHALLENGE_FALLS, challenge_falls),
+    (EDITS, set_edits),
     (ATTRIBUTE_ACCURACIES, attribute_accuracies),
     (CUES, lambda data: (FilteringCue(**vars(c), representation=r) for r, each in data.cues.items() for c in each)),
     *chain.from_iterable(parts("analysis.analysis", tuple)),

@@ -18,6 +18,7 @@ from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.analysis.tidy import TidyTable, record_of
+from aflite_assets.diagnostics.edited_copies import EditedCopies
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
 _CHANGES: Mapping[str, Change] = {"random": "fewer train rows", "filtered": "which train rows"}
@@ -126,8 +127,9 @@ correct or both are wrong.
 class ChallengeFall:
     """The fall in accuracy of an evaluator trained on `full`, from natural rows to a challenge set.
 
-    docs/analysis.md describes the columns. The accuracies are averaged over gold labels, in [0, 1]; `fall` and its 95 %
-    interval are in points.
+    docs/analysis.md describes the columns. The accuracies are averaged over gold labels, in [0, 1]; falls and their
+    95 % intervals are in points. If the set's rows are edited copies, `copies_of` names the natural set of their
+    originals, and `originals` is the accuracy on the originals; otherwise these and the columns `paired_*` are None.
     """
 
     evaluator: str
@@ -140,14 +142,27 @@ class ChallengeFall:
     high: float
     p_value: float
     alike: tuple[str, ...] = ()
+    copies_of: str | None = None
+    originals: float | None = None
+    paired_fall: float | None = None
+    paired_low: float | None = None
+    paired_high: float | None = None
 
     @property
     def named(self) -> bool:
         """True if the fall is significant and large enough to be named in a report."""
         return self.fall >= LEAST_NAMED and self.low > 0
 
+    @property
+    def edited(self) -> bool:
+        """True if only the edits can explain the fall, because accuracy also falls from the originals to their copies:
+        significantly, and by enough to be named.
+        """
+        fall, low = self.paired_fall, self.paired_low
+        return fall is not None and low is not None and fall >= LEAST_NAMED and low > 0
 
-CHALLENGE_FALLS = TidyTable("challenge_falls", ChallengeFall, derived=("named",))
+
+CHALLENGE_FALLS = TidyTable("challenge_falls", ChallengeFall, derived=("named", "edited"))
 
 
 def fallen_sets(falls: Iterable[ChallengeFall]) -> list[str]:
@@ -173,6 +188,7 @@ def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
     if natural is None or not _is_enough(natural):
         return ()
     sets = [one for one in fair_sets(data) if _is_enough(one)]
+    copies = {one.test_set: one for one in data.copies}
     found: list[ChallengeFall] = []
     for evaluator in judging(data).judges:
         before = trained_right(data, evaluator, "full", "", natural)
@@ -185,7 +201,9 @@ def challenge_falls(data: BenchmarkData) -> tuple[ChallengeFall, ...]:
                 here, there = (float(np.mean(side)) for side in sides)
                 numbers = {"natural": here, "challenge": there, "fall": interval.difference}
                 place = {"evaluator": evaluator, "natural_set": natural.name, "test_set": one.name}
-                found.append(record_of(ChallengeFall, interval, **place, **numbers, alike=alike))
+                pairs = _from_originals(data, evaluator, copies[one.name], one, after) if one.name in copies else {}
+                alike += (copies[one.name].natural_set,) if pairs.pop("is_alike", False) else ()
+                found.append(record_of(ChallengeFall, interval, **place, **numbers, alike=alike, **pairs))
     largest: dict[str, float] = {}
     for each in found:
         largest[each.evaluator] = max(each.fall, largest.get(each.evaluator, each.fall))
@@ -200,7 +218,38 @@ def _is_enough(one: TestSet) -> bool:
 def _is_alike(one: TestSet, other: TestSet, first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> bool:
     if one is other or not np.array_equal(one.labels, other.labels) or len(first) != len(second):
         return False
-    return float(np.mean([np.mean(a == b) for a, b in zip(first, second, strict=True)])) >= ALIKE
+    return _same_rows(first, second) >= ALIKE
+
+
+def _same_rows(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> float:
+    """Return the share of the pairs on which both predictions are correct or both are wrong, mean over trainings."""
+    return float(np.mean([np.mean(a == b) for a, b in zip(first, second, strict=True)]))
+
+
+def _from_originals(
+    data: BenchmarkData, evaluator: str, copies: EditedCopies, one: TestSet, after: Sequence[np.ndarray]
+) -> dict[str, Any]:
+    """Return the columns of a `ChallengeFall` on the originals of edited copies, and whether the evaluator is right on
+    the same pairs (`is_alike`). Return {} if the originals are not tested.
+
+    Each training run predicts both rows of a pair, so the interval is computed from the differences of the pairs.
+    """
+    natural = next((each for each in data.test_sets if each.name == copies.natural_set), None)
+    whole = [] if natural is None else trained_right(data, evaluator, "full", "", natural)
+    before = [right[copies.originals] for right in whole]
+    if len(before) != len(after):
+        return {}
+    sides = _weighed(before, one.labels), _weighed(after, one.labels)
+    gaps = [own - other for own, other in zip(*sides, strict=True)]
+    paired = intervals.crossed_interval(gaps, None, one.groups)
+    return {
+        "copies_of": copies.natural_set,
+        "originals": float(np.mean(sides[0])),
+        "paired_fall": paired.difference,
+        "paired_low": paired.low,
+        "paired_high": paired.high,
+        "is_alike": _same_rows(before, after) >= ALIKE,
+    }
 
 
 Asked = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray | None]

@@ -1,6 +1,6 @@
 """Records of pairs of rankings, of properties that models may rely on, and of attributes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -13,8 +13,10 @@ from aflite_assets.analysis.comparisons.attributes import MOST_VALUES
 from aflite_assets.analysis.inputs import records as inputs
 from aflite_assets.analysis.inputs.records import AttributeValues, Cell, FilteredSet, LeaningInputs, LeaningSet, TestSet
 from aflite_assets.analysis.scores.accuracy import match_predictions
+from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.analysis.train_sets import is_filtered_set, leaning_set
 from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.edited_copies import EditedCopies, find_edited_copies
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.diagnostics.properties.values import MISSING, attribute_properties
 from aflite_assets.results import PublishedResult
@@ -112,6 +114,23 @@ def _predicted(
             matched = [match_predictions(cell, one) for cell in trained]
             found[name, one.name] = [each["predicted"].to_numpy() for each in matched if isinstance(each, pa.Table)]
     return found
+
+
+def read_copies(
+    tested: Sequence[TestSet], examples: Mapping[str, Examples], by_row: Collection[str]
+) -> tuple[EditedCopies, ...]:
+    """Return the challenge sets that are edited copies of natural test rows.
+
+    `examples`: the rows of each test set. `by_row`: names of the test sets that are scored by row; other sets are left
+    out.
+    """
+    sets = {one.name: one for one in tested if one.name in by_row}
+    natural = headline_set(sets.values())
+    naturals = [one.name for one in sets.values() if not one.challenge]
+    naturals.sort(key=lambda name: natural is None or name != natural.name)
+    challenges = {name: examples[name] for name, one in sets.items() if one.challenge}
+    class_maps = {name: sets[name].class_map for name in challenges}
+    return find_edited_copies({name: examples[name] for name in naturals}, challenges, class_maps)
 
 
 def attribute_values(

@@ -80,6 +80,7 @@ def benchmark_data(settings: DatasetSpec, inputs: StageInputs, name: str) -> Ben
     raw, report, evaluators = load_examples(inputs.raw_dataset.path), settings.report, settings.evaluators
     models, evidence, parts = inputs.evaluator_models, inputs.bias_evidence, inputs.filtered_sets.parts
     challenges, results = inputs.challenge_sets, inputs.results
+    examples = published.test_examples(raw, challenges)
     if report.scatter_features is not None:
         report_inputs.check_scatter_features(report.scatter_features, raw)
     source = rows.read_source_rows(inputs.raw_dataset, raw, settings.columns)
@@ -126,9 +127,8 @@ def benchmark_data(settings: DatasetSpec, inputs: StageInputs, name: str) -> Ben
         source=source,
         studies=studies,
         leanings=special_sets.read_leanings(inputs.leaning_sets, cells, tests.asked, source.named),
-        attributes=special_sets.attribute_values(
-            full.in_split("train"), by_row, published.test_examples(raw, challenges)
-        ),
+        attributes=special_sets.attribute_values(full.in_split("train"), by_row, examples),
+        copies=special_sets.read_copies(by_row, examples, {one.name for one in tests.asked if one.unit == "row"}),
         scan=read_scan(inputs.cue_scan),
         data_maps=rows.data_maps(models, raw, filtered),
         planted=report_inputs.read_planted(evidence),
@@ -169,4 +169,4 @@ _INPUTS = (
     "raw_dataset challenge_sets cue_scan selection warmup_split warmup_models filtered_sets "
     "control_sets drawn leaning_sets evaluator_models bias_evidence measured"
 )
-ANALYSIS = Stage("analysis", "9", _SETTINGS, _INPUTS, run)
+ANALYSIS = Stage("analysis", "10", _SETTINGS, _INPUTS, run)

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from aflite_assets.analysis import filtering
 from aflite_assets.analysis.comparisons.attributes import ATTRIBUTE_ACCURACIES, attribute_accuracies
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Lack, deciding_lack, differences
-from aflite_assets.analysis.comparisons.edits import EDITS, set_edits
+from aflite_assets.analysis.comparisons.edited_copies import EDITS, set_edits
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, FALLS, Fall, challenge_falls, fall_terms
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict, filtering_verdicts
 from aflite_assets.analysis.comparisons.leanings import LEANINGS, property_leanings

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aflite_assets.analysis import intervals
+from aflite_assets.analysis.inputs.edited_copies import EditedCopies
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.analysis.intervals import CONFIDENCE, CrossedInterval, label_weights
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED
@@ -18,7 +19,6 @@ from aflite_assets.analysis.scores.accuracy import trained_right
 from aflite_assets.analysis.scores.judges import judging
 from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.analysis.tidy import TidyTable, record_of
-from aflite_assets.diagnostics.edited_copies import EditedCopies
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
 _CHANGES: Mapping[str, Change] = {"random": "fewer train rows", "filtered": "which train rows"}

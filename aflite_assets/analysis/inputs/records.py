@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.analysis.inputs.cues import ClassBlocks, PlantedRemoval, RemovedCue
+from aflite_assets.analysis.inputs.edited_copies import EditedCopies
 from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.inputs.weak_models import SecondPhase
@@ -19,7 +20,6 @@ from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.analysis.train_sets import control_of, in_order
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.edited_copies import EditedCopies
 from aflite_assets.scan.cues import ScanFacts
 from aflite_assets.specs.core import Collected
 
@@ -398,7 +398,8 @@ class BenchmarkData(DatasetRecord):
     `warmup_curves` is empty if the settings fix the number of warm-up rows. `studies`: what studies read of their
     results, by stage. `primary`: evaluator and test set of the comparison that the report states first; None to state
     the most significant comparison first. `leanings`: properties that models may rely on. `attributes`: their values
-    on test rows. `copies`: challenge sets that are edited copies of natural test rows. `scan`: cues that predict the label by themselves, or None if the rows were not scanned.
+    on test rows. `copies`: challenge sets that are edited copies of natural test rows. `scan`: cues that predict the
+    label by themselves, or None if the rows were not scanned.
 
     `score_bins`: numbers of rows by predictability, per filtering and iteration. `similarities` of rows, `cues` of
     removed rows and `row_facts` (`rows.table.ROW_FACTS`) are given per representation. `filter_runs`: per seed, the

@@ -10,13 +10,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.analysis.comparisons.attributes import MOST_VALUES
+from aflite_assets.analysis.comparisons.edited_copies import find_edited_copies
 from aflite_assets.analysis.inputs import records as inputs
+from aflite_assets.analysis.inputs.edited_copies import EditedCopies
 from aflite_assets.analysis.inputs.records import AttributeValues, Cell, FilteredSet, LeaningInputs, LeaningSet, TestSet
 from aflite_assets.analysis.scores.accuracy import match_predictions
 from aflite_assets.analysis.scores.subsets import headline_set
 from aflite_assets.analysis.train_sets import is_filtered_set, leaning_set
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.edited_copies import EditedCopies, find_edited_copies
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.diagnostics.properties.values import MISSING, attribute_properties
 from aflite_assets.results import PublishedResult

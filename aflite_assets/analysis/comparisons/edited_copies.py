@@ -3,17 +3,15 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 
+from aflite_assets.analysis.inputs.edited_copies import Edit, EditedCopies, EditKind
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.tidy import TidyTable
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import WORD
-
-EditKind = Literal["word", "sign", "capital letters", "blanks or order", "column"]
-"""Kinds of edits. "capital letters": the words are equal except for their case; "blanks or order": the words and signs
-are equal, and the text is not; "column": a feature column.
-"""
 
 FEWEST_PAIRS = 20
 """Smallest number of rows of a set that can count as edited copies."""
@@ -31,37 +29,6 @@ of unrelated rows, such as running numbers, are not taken for pairs.
 
 _MOST_CHARACTERS = 20_000
 """Number of characters at the start of each text that are compared."""
-
-
-@dataclass(frozen=True)
-class Edit:
-    """Something that differs in some of the pairs.
-
-    `place`: the text column (`text` or `text_pair`), or "" for a feature column. `name`: the word in lower case, the
-    sign, or the feature column as "column 3" (from 0); "" for other kinds. `pairs`: the number of pairs that differ.
-    `more`, `less`: the numbers of pairs in which the copy has more or less of it than the original, or a higher or
-    lower value; 0 for kinds without a name.
-    """
-
-    kind: EditKind
-    place: str
-    name: str
-    pairs: int
-    more: int
-    less: int
-
-
-@dataclass(frozen=True, eq=False)
-class EditedCopies:
-    """A challenge set whose rows are edited copies of rows of a natural set, with the same labels.
-
-    `originals`: int64, for each row of the challenge set, the position of its original in the natural set.
-    """
-
-    test_set: str
-    natural_set: str
-    originals: np.ndarray
-    edits: tuple[Edit, ...]
 
 
 def original_rows(natural: Examples, copies: Examples, class_map: np.ndarray | None = None) -> np.ndarray | None:
@@ -106,8 +73,8 @@ def _are_similar(natural: Examples, copies: Examples, originals: np.ndarray) -> 
 
 
 def _word_sets(rows: Examples) -> list[frozenset[str]]:
-    columns = [[text or "" for text in rows.table[name].to_pylist()] for name in text_columns(rows)]
-    return [frozenset(WORD.findall(" ".join(texts)[:_MOST_CHARACTERS].lower())) for texts in zip(*columns, strict=True)]
+    columns = [_texts(rows, name) for name in text_columns(rows)]
+    return [frozenset(WORD.findall(" ".join(texts).lower())) for texts in zip(*columns, strict=True)]
 
 
 def _overlap(first: frozenset[str], second: frozenset[str]) -> float:
@@ -130,13 +97,15 @@ def edits_of(natural: Examples, copies: Examples, originals: np.ndarray) -> tupl
     else:
         found = []
         for name in text_columns(copies):
-            own = natural.table[name].to_pylist()
-            pairs = ((own[place] or "", text or "") for place, text in zip(originals, copies.table[name].to_pylist()))
-            found += _text_edits(
-                name, ((first[:_MOST_CHARACTERS], second[:_MOST_CHARACTERS]) for first, second in pairs)
-            )
+            found += _text_edits(name, zip(_texts(natural, name, originals), _texts(copies, name), strict=True))
     often = [one for one in found if one.pairs >= _LEAST_SHARE * len(originals)]
     return tuple(sorted(often, key=lambda one: (-one.pairs, one.kind, one.place, one.name))[:MOST_EDITS])
+
+
+def _texts(rows: Examples, column: str, places: np.ndarray | None = None) -> list[str]:
+    """Return the beginnings of the texts of a column, or of those at `places`; a missing text is empty."""
+    texts = rows.table[column] if places is None else rows.table[column].take(pa.array(places))
+    return [(text or "")[:_MOST_CHARACTERS] for text in texts.to_pylist()]
 
 
 def _column_edits(originals: np.ndarray, copies: np.ndarray) -> Iterator[Edit]:
@@ -196,3 +165,37 @@ def _copies_of(
         if originals is not None:
             return EditedCopies(name, natural_set, originals, edits_of(natural, copies, originals))
     return None
+
+
+@dataclass(frozen=True)
+class SetEdit:
+    """One edit of a challenge set, with its shares of the pairs (in [0, 1]) of original and copy.
+
+    `kind`, `place` and `name` identify the edit; `Edit` explains them. `place` and `name` are
+    names in the source, and `place` is "" if rows have a single text. `differs`: share of the pairs that differ.
+    `more`, `less`: shares of the pairs in which the copy has more of it, or less of it, than the original.
+    """
+
+    test_set: str
+    copies_of: str
+    pairs: int
+    kind: EditKind
+    place: str
+    name: str
+    differs: float
+    more: float
+    less: float
+
+
+EDITS = TidyTable("edits", SetEdit)
+
+
+def set_edits(data: BenchmarkData) -> Iterator[SetEdit]:
+    """Yield the edits of each challenge set of edited copies, the most frequent first."""
+    for one in data.copies:
+        pairs = len(one.originals)
+        for edit in one.edits:
+            place = edit.place if len(data.source.columns) > 1 else ""
+            shares = (edit.pairs / pairs, edit.more / pairs, edit.less / pairs)
+            names = data.source.named(place), data.source.named(edit.name) if edit.kind == "column" else edit.name
+            yield SetEdit(one.test_set, one.natural_set, pairs, edit.kind, *names, *shares)

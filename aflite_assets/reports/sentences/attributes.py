@@ -56,8 +56,11 @@ def _more_at_the_fall(analysis: Analysis, first: AttributeAccuracy) -> str:
     """Return a sentence on a challenge set that has more such rows and on which models fall, or "".
 
     The fall may come from harder rows as far as these rows are no harder in the challenge set than in the natural one.
+    Sets whose fall only edits of natural rows can explain are left out.
     """
-    fallen = fallen_sets(analysis.of(CHALLENGE_FALLS))
+    falls = analysis.of(CHALLENGE_FALLS)
+    edited = {one.test_set for one in falls if one.edited}
+    fallen = [name for name in fallen_sets(falls) if name not in edited]
     own = {one.test_set: one for one in analysis.of(ATTRIBUTE_ACCURACIES) if one.place == first.place}
     for one in (own[name] for name in fallen if name in own):
         if one.accuracy is None or first.accuracy is None or _share(one) < _share(first) + _MORE:

@@ -120,19 +120,21 @@ class FindingWords:
         """Return a sentence on a challenge set on which models fall, and on the cue there, or "" without such a set."""
         falls = [one for one in self.analysis.of(CHALLENGE_FALLS) if one.named]
         # A fall alone is no evidence against the cue: rows of the challenge set may be harder for any model.
+        copies = {one.test_set: one for one in falls if one.edited}
         for one in changed_in(cue, fallen_sets(falls)):
-            return (
-                f"Models fall on “{short(one.name, _LONGEST)}”, and {SET_STATES[one.state]}; harder rows can also "
-                "cause a fall."
-            )
+            fallen = f"Models fall on “{short(one.name, _LONGEST)}”, and {SET_STATES[one.state]}"
+            if (copy := copies.get(one.name)) is None:
+                return f"{fallen}; harder rows can also cause a fall."
+            return f"{fallen}; its rows are edited copies of “{short(copy.copies_of or '', _LONGEST)}” rows, so not harder."
         held = {one.name for one in cue.elsewhere if one.state == "holds"}
         if not falls or falls[0].test_set not in held:
             return ""
         first = falls[0]
+        edited = f"look at what was edited there{self.words.edited()}"
+        reason = edited if first.edited else "look for another reason, such as harder rows"
         return (
             f"“{first.evaluator}” falls on “{short(first.test_set, _LONGEST)}” by {signed_points(first.fall)} "
-            f"points {bounds(first.low, first.high)}; the cue holds there too, so look for another reason, such as "
-            "harder rows."
+            f"points {bounds(first.low, first.high)}; the cue holds there too, so {reason}."
         )
 
     def sure(self) -> str:
@@ -204,7 +206,9 @@ class FindingWords:
             )
         if self.tone == "judge":
             fallen = self.words.fallen_sets()
-            keep = f"look first at what {fallen} changes" if fallen else "keep the dataset as it is"
+            keep = (
+                f"look first at what {fallen} changes{self.words.edited()}" if fallen else "keep the dataset as it is"
+            )
             return f"{self._first_ask()}{self._remove()} Otherwise {keep}."
         if code == "cannot_tell" and self.verdict.shortfalls:
             what = self.verdict.shortfalls[0].what

@@ -6,6 +6,7 @@ from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.differences import Lack
+from aflite_assets.analysis.comparisons.edited_copies import EDITS
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, fallen_sets
 from aflite_assets.analysis.comparisons.filtering_verdict import AgainstAllRows, FilteringVerdict, StatedDifference
 from aflite_assets.analysis.inputs.cues import CUES, RemovedCue, telling
@@ -15,7 +16,7 @@ from aflite_assets.analysis.rules.leaning import LEAST_NAMED
 from aflite_assets.analysis.rules.verdicts import WIDEST_SAID
 from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.sentences.chance import chance_text
-from aflite_assets.reports.sentences.falls import LONGEST, MOST_NAMED, alike_text, falls_text
+from aflite_assets.reports.sentences.falls import LONGEST, MOST_NAMED, alike_text, edits_text, falls_text
 from aflite_assets.reports.sentences.filtering import class_text, cue_name, numbered_cue
 from aflite_assets.reports.sentences.finding_cues import REBALANCE, UNREAD, column_advice, cue_text, is_unread
 from aflite_assets.reports.sentences.leaning import (
@@ -234,6 +235,15 @@ class VerdictWords:
         """Return the names of challenge sets on which models have a large, significant drop in accuracy."""
         return listed([f"“{name}”" for name in fallen_sets(self.analysis.of(CHALLENGE_FALLS))], MOST_NAMED)
 
+    def edited(self) -> str:
+        """Return what was edited in the first challenge set of edited copies on which models fall, in brackets, or an
+        empty string.
+        """
+        falls = self.analysis.of(CHALLENGE_FALLS)
+        first = next((one.test_set for one in falls if one.named and one.edited), "")
+        named = edits_text(self.analysis.of(EDITS), first)
+        return f" ({named})" if named else ""
+
     def kept_elsewhere(self, evaluator: str) -> str:
         """Return a clause on an evaluator's largest fall on challenge sets, if no fall is named: how large the fall is,
         and whether the fall is significant.
@@ -316,7 +326,7 @@ class VerdictWords:
         falls, leanings = self.analysis.of(CHALLENGE_FALLS), self.verdict.evidence.leanings
         untold = [(property_name(one), why) for one in leanings if (why := untold_text(one))]
         whether = [f"It cannot be told whether models lean on {name}: {why}" for name, why in untold]
-        said = falls_text(falls), alike_text(falls), *whether
+        said = falls_text(falls, self.analysis.of(EDITS)), alike_text(falls), *whether
         return Detail(f"Independent of the filter: {'. '.join(filter(None, said))}.", "leanings") if any(said) else None
 
     def removed(self) -> Detail:
@@ -430,7 +440,8 @@ class VerdictWords:
                 "the task was learnt."
             )
         if code == "learnable_no_shortcut_shown" and (where := self.fallen_sets()):
-            return f"{self.all_rows()}, but look first at what {where} changes, and at the cues of the removed rows."
+            cues = "and at the cues of the removed rows."
+            return f"{self.all_rows()}, but look first at what {where} changes{self.edited()}, {cues}"
         if code in ("learnable_no_shortcut_shown", "easy"):
             return f"{self.all_rows()}. The kept rows are harder for this representation, not more correct."
         if self.effect == "mixed":

@@ -20,6 +20,7 @@ SHOWN: Mapping[str, Callable[[Analysis], tuple[Table, ...]]] = {
     "cues": cue_tables.cue_tables,
     "leanings": declared(difference_tables.LEANING_TABLE),
     "challenge_falls": declared(difference_tables.CHALLENGE_FALL_TABLE),
+    "edits": declared(difference_tables.EDIT_TABLE),
     "by_attribute": declared(BY_ATTRIBUTE),
     "falls": declared(difference_tables.FALL_TABLE),
     "accuracy": declared(ACCURACY),

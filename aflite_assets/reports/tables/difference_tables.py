@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
+from aflite_assets.analysis.comparisons.edited_copies import EDITS
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, FALLS, ChallengeFall, FallTerm
 from aflite_assets.analysis.comparisons.leanings import LEANINGS
 from aflite_assets.analysis.facts import DatasetFacts
@@ -255,5 +256,20 @@ CHALLENGE_FALL_TABLE = TableSpec(
     ),
     caption="Mean accuracies over gold labels (equal weights), with the 95 % interval of the change. Cells are "
     "shaded if accuracy falls significantly and by at least 5 points. A fall does not show its cause: the "
-    "rows may be of another source, harder, labelled differently, or without a shortcut.",
+    "rows may be of another source, harder, labelled differently, or without a shortcut. If they are edited copies of "
+    "natural rows, only the edits can explain a fall from the originals to the copies.",
+)
+
+EDIT_TABLE = TableSpec(
+    "edits",
+    "What was edited in {test_set}, whose rows are copies of rows of {copies_of}",
+    {"edited": "{kind}", "name": "{name}", "text": "{place}"},
+    (
+        Cells(EDITS, Heading("differs", ("% of the pairs",)), cells.field("differs", percent)),
+        Cells(EDITS, Heading("added or higher", ("% of the pairs",)), cells.field("more", percent)),
+        Cells(EDITS, Heading("taken out or lower", ("% of the pairs",)), cells.field("less", percent)),
+    ),
+    of="{test_set}",
+    caption="Words, signs or feature columns that differ between a copy and its original, in at least 1 % of the "
+    "pairs, the most frequent first. Words are compared in lower case; a word that is only moved is not listed.",
 )

@@ -54,7 +54,7 @@ def copies_text(one: ChallengeFall, edits: Sequence[SetEdit]) -> str:
     explain it, and what was edited.
     """
     copied = (
-        f"the rows of “{short(one.test_set, LONGEST)}” are copies of rows of “{short(one.copies_of or '', LONGEST)}”"
+        f"The rows of “{short(one.test_set, LONGEST)}” are copies of rows of “{short(one.copies_of or '', LONGEST)}”"
     )
     named = edits_text(edits, one.test_set)
     shown = f": {named}" if named else ""
@@ -62,8 +62,9 @@ def copies_text(one: ChallengeFall, edits: Sequence[SetEdit]) -> str:
     right = f"“{one.evaluator}” is right on {percent(one.originals or 0.0)} % of their originals"
     if one.edited:
         beside = "" if same else f", and {right}"
-        return f"{_capital(copied)} with edits{beside}, so harder rows cannot explain the fall; what was edited does{shown}"
-    return f"{_capital(copied)} with edits, but {right}, so the edits are not shown to cause the fall{shown}"
+        so = "so harder rows cannot explain the fall; what was edited does"
+        return f"{copied} with edits{beside}, {so}{shown}"
+    return f"{copied} with edits, but {right}, so the edits are not shown to cause the fall{shown}"
 
 
 def edits_text(edits: Sequence[SetEdit], test_set: str) -> str:
@@ -90,7 +91,3 @@ def _how(one: SetEdit) -> str:
     shares = zip(verbs, (one.more, one.less), strict=True)
     said = sorted(((share, f"{verb} in {percent(share)} %") for verb, share in shares if share), reverse=True)
     return f"{', '.join(text for _, text in said)} of the pairs"
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

@@ -125,7 +125,8 @@ class FindingWords:
             fallen = f"Models fall on “{short(one.name, _LONGEST)}”, and {SET_STATES[one.state]}"
             if (copy := copies.get(one.name)) is None:
                 return f"{fallen}; harder rows can also cause a fall."
-            return f"{fallen}; its rows are edited copies of “{short(copy.copies_of or '', _LONGEST)}” rows, so not harder."
+            copied = f"its rows are edited copies of rows of “{short(copy.copies_of or '', _LONGEST)}”"
+            return f"{fallen}; {copied}, so harder rows cannot explain the fall."
         held = {one.name for one in cue.elsewhere if one.state == "holds"}
         if not falls or falls[0].test_set not in held:
             return ""

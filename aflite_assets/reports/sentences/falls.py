@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aflite_assets.analysis.comparisons.edited_copies import SetEdit
 from aflite_assets.analysis.comparisons.falls import ChallengeFall
-from aflite_assets.reports.tables.cells import bounds
+from aflite_assets.reports.tables.cells import bounds, edit_name
 from aflite_assets.text import listed, percent, short, signed_points
 
 MOST_NAMED, LONGEST = 2, 40
@@ -74,14 +74,6 @@ def edits_text(edits: Sequence[SetEdit], test_set: str) -> str:
     """
     own = [one for one in edits if one.test_set == test_set][:MOST_EDITS]
     return listed([f"{edit_name(one)} ({_how(one)})" for one in own])
-
-
-def edit_name(one: SetEdit) -> str:
-    """Return an edit in words, such as "the word “not” of “claim”"."""
-    place = f" of “{short(one.place, LONGEST)}”" if one.place else ""
-    named = f" “{short(one.name, LONGEST)}”" if one.name else ""
-    kind = one.kind if one.kind in ("capital letters", "blanks or order") else f"the {one.kind}"
-    return f"{kind}{named}{place}"
 
 
 def _how(one: SetEdit) -> str:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from aflite_assets.analysis.comparisons.differences import Difference
+from aflite_assets.analysis.comparisons.edited_copies import SetEdit
 from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
@@ -180,3 +181,12 @@ def property_name(one: PropertyLeaning) -> str:
     if one.kind == "length":
         return f"the {name}"
     return f"the attribute {name}" if one.kind == "attribute" else f"“{name}”"
+
+
+def edit_name(one: SetEdit) -> str:
+    """Return an edit in words, such as "the word “not” of “claim”", or "column 3" if columns have no names."""
+    if one.kind == "column" and one.name.startswith("column "):
+        return one.name
+    place = f" of “{short(one.place, _LONGEST_NAME)}”" if one.place else ""
+    named = f" “{short(one.name, _LONGEST_NAME)}”" if one.name else ""
+    return f"{f'the {one.kind}' if one.name else one.kind}{named}{place}"

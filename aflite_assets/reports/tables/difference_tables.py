@@ -263,7 +263,7 @@ CHALLENGE_FALL_TABLE = TableSpec(
 EDIT_TABLE = TableSpec(
     "edits",
     "What was edited in {test_set}, whose rows are copies of rows of {copies_of}",
-    {"edited": "{kind}", "name": "{name}", "text": "{place}"},
+    {"edited": lambda facts, one: cells.edit_name(one)},
     (
         Cells(EDITS, Heading("differs", ("% of the pairs",)), cells.field("differs", percent)),
         Cells(EDITS, Heading("added or higher", ("% of the pairs",)), cells.field("more", percent)),

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from aflite_assets.analysis.comparisons.falls import ChallengeFall
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
-from aflite_assets.reports.sentences.falls import alike_text, falls_text
 from aflite_assets.reports.sentences.leaning import judgement_text, leaning_text
 from aflite_assets.reports.tables.cells import property_name
 from tests.planted_leanings import leaning_inputs
@@ -62,30 +60,6 @@ def test_a_leaning_says_how_it_was_shown_and_why_it_is_no_part_of_the_task() -> 
 def test_the_reader_is_told_how_to_declare_it() -> None:
     assert judgement_text(PLACE).endswith("if not, add `irrelevant: [place]` to the file")
     assert "irrelevant" not in judgement_text(replace(PLACE, kind="word", word="not"))
-
-
-def test_sure_and_large_falls_of_the_evaluator_that_falls_furthest_are_named() -> None:
-    fall = ChallengeFall("svm", "test", "clean", 0.9, 0.8, 10.0, 6.0, 14.0, 0.001)
-    # another evaluator with an accuracy of its own, which must not be read as svm's
-    other = replace(fall, evaluator="net", natural=0.7, test_set="swapped", challenge=0.61, fall=9.0)
-    second = replace(fall, test_set="hard", challenge=0.84, fall=6.0, low=2.0, high=10.0)
-    small, unsure = replace(fall, test_set="other", fall=4.9), replace(fall, test_set="third", low=-0.1)
-    assert falls_text([other, fall, second, small, unsure]) == (
-        "as means over the classes, “svm” is right on 90.0 % of “test”, but on 80.0 % of “clean” "
-        "(\N{MINUS SIGN}10.0 points, 95 % [\N{MINUS SIGN}14.0, \N{MINUS SIGN}6.0]) and 84.0 % of “hard” "
-        "(\N{MINUS SIGN}6.0 points, 95 % "
-        "[\N{MINUS SIGN}10.0, \N{MINUS SIGN}2.0]): another source, harder rows, other labels or a shortcut"
-    )
-    assert falls_text([small, unsure]) == ""
-
-
-def test_sets_that_cannot_be_told_apart_are_named_once() -> None:
-    clean = ChallengeFall("svm", "test", "clean", 0.9, 0.8, 10.0, 6.0, 14.0, 0.001, ("swapped",))
-    swapped = replace(clean, test_set="swapped", alike=("clean",))
-    assert alike_text([clean, swapped]) == (
-        "“svm” is right on the same rows of “clean” and “swapped”, so it cannot tell them apart"
-    )
-    assert alike_text([replace(clean, alike=())]) == ""
 
 
 def test_what_models_merely_lean_on_is_left_to_the_reader(planted: BenchmarkData) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
@@ -98,8 +99,9 @@ def edits_of(natural: Examples, copies: Examples, originals: np.ndarray) -> tupl
         found = []
         for name in text_columns(copies):
             found += _text_edits(name, zip(_texts(natural, name, originals), _texts(copies, name), strict=True))
+    kinds = get_args(EditKind)
     often = [one for one in found if one.pairs >= _LEAST_SHARE * len(originals)]
-    return tuple(sorted(often, key=lambda one: (-one.pairs, one.kind, one.place, one.name))[:MOST_EDITS])
+    return tuple(sorted(often, key=lambda one: (-one.pairs, kinds.index(one.kind), one.place, one.name))[:MOST_EDITS])
 
 
 def _texts(rows: Examples, column: str, places: np.ndarray | None = None) -> list[str]:

@@ -94,8 +94,10 @@ def shared_rows(train: Coded, others: Coded, *, whole_groups: bool) -> tuple[np.
     `others`: the rows of all other splits. With `whole_groups`, a train row is dropped with its whole group.
     """
     codes, own = train
-    same_group = np.zeros(len(codes), bool) if own is None else np.isin(own, others[1])
-    same_input = np.isin(codes, others[0]) & ~same_group
+    other_codes, elsewhere = others
+    is_grouped = own is not None and elsewhere is not None
+    same_group = np.isin(own, elsewhere) if is_grouped else np.zeros(len(codes), bool)
+    same_input = np.isin(codes, other_codes) & ~same_group
     if whole_groups and own is not None:
         same_input = np.isin(own, own[same_input]) & ~same_group
     return same_group, same_input

@@ -95,8 +95,7 @@ def shared_rows(train: Coded, others: Coded, *, whole_groups: bool) -> tuple[np.
     """
     codes, own = train
     other_codes, elsewhere = others
-    is_grouped = own is not None and elsewhere is not None
-    same_group = np.isin(own, elsewhere) if is_grouped else np.zeros(len(codes), bool)
+    same_group = np.zeros(len(codes), bool) if own is None or elsewhere is None else np.isin(own, elsewhere)
     same_input = np.isin(codes, other_codes) & ~same_group
     if whole_groups and own is not None:
         same_input = np.isin(own, own[same_input]) & ~same_group

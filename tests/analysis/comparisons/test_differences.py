@@ -24,10 +24,10 @@ FIXTURES = (
     "forgotten",
 )  # fmt: skip
 FILLED_ELSEWHERE = {
-    "answer_picks", "attribute_accuracies", "data_maps", "leanings", "planted", "predictability_by_iteration",
-    "sample_curve", "similarities", "warmup_curve",
+    "answer_picks", "attribute_accuracies", "data_maps", "edits", "leanings", "planted",
+    "predictability_by_iteration", "sample_curve", "similarities", "warmup_curve",
 }  # fmt: skip
-"""Tables that `test_analysis`, `test_attributes` and `rows/test_measured` fill."""
+"""Tables that `test_analysis`, `test_attributes`, `test_edited_copies` and `rows/test_measured` fill."""
 MEANS: dict[tuple[str, str], list[float]] = {
     ("filtered", "full"): [43.75, 25, 25, 25, 62.5, 75, 50, 50, 50, 50],
     ("filtered", "random"): [62.5, 62.5, 25, 100, 62.5, 75, 50, 200 / 3, 50, 100],

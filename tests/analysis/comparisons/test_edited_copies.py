@@ -9,8 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from aflite_assets.analysis.comparisons.edited_copies import edits_of, find_edited_copies, original_rows, set_edits
-from aflite_assets.analysis.comparisons.falls import challenge_falls
+from aflite_assets.analysis.comparisons.edited_copies import (
+    EDITS,
+    edits_of,
+    find_edited_copies,
+    original_rows,
+    set_edits,
+)
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, challenge_falls
 from aflite_assets.analysis.inputs.edited_copies import Edit, EditedCopies
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
@@ -194,6 +200,9 @@ def test_edits_have_the_names_of_the_source_and_shares_of_the_pairs(planted: Ben
     first, second = set_edits(named)
     assert (first.place, first.name, first.pairs, first.differs) == ("premise", "not", pairs, 62 / pairs)
     assert (second.place, second.more, second.less) == ("claim", 8 / pairs, 32 / pairs)
+    assert EDITS.from_arrow(EDITS.to_arrow([first, second])) == (first, second)
+    fallen = challenge_falls(data)
+    assert CHALLENGE_FALLS.from_arrow(CHALLENGE_FALLS.to_arrow(fallen)) == fallen
     column = (replace(data.copies[0], edits=(Edit("column", "", "column 1", 5, 5, 0),)),)
     source = SourceRows(NO_SOURCE.places, features=("age", "height"))
     (edit,) = set_edits(replace(data, copies=column, source=source))

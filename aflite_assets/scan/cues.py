@@ -124,13 +124,21 @@ def same_cue(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:
 class ClassSize:
     """Size of a class among the scanned rows.
 
-    `detectable`: balanced accuracy of the weakest cue that the scan can find. The value of `detectable` assumes that 2
-    % of the rows of other classes have the cue. `detectable` is None if the class has too few rows to be tested.
+    `detectable` and `detectable_artefact`: balanced accuracy of the weakest candidate, and of the weakest artefact, that
+    the scan finds in about 80 % of data sets with such rows (`reach`). The value 1 means that cues of any strength can
+    be missed. `detectable` is None if the class has too few rows to be tested. `detectable_artefact` is None in such a
+    class, and in results of earlier versions.
     """
 
     name: str
     rows: int
     detectable: float | None
+    detectable_artefact: float | None = None
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the class has enough rows to be tested."""
+        return self.detectable is not None
 
 
 Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
@@ -184,7 +192,7 @@ class ScanFacts:
     @property
     def tests_classes(self) -> bool:
         """Whether any class has enough rows to be tested."""
-        return any(one.detectable is not None for one in self.classes)
+        return any(one.is_tested for one in self.classes)
 
     @property
     def tells_without_question(self) -> bool:

@@ -124,10 +124,10 @@ def same_cue(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:
 class ClassSize:
     """Size of a class among the scanned rows.
 
-    `detectable` and `detectable_artefact`: balanced accuracy of the weakest candidate, and of the weakest artefact, that
-    the scan finds in about 80 % of data sets with such rows (`reach`). The value 1 means that cues of any strength can
-    be missed. `detectable` is None if the class has too few rows to be tested. `detectable_artefact` is None in such a
-    class, and in results of earlier versions.
+    `detectable` and `detectable_artefact`: balanced accuracy of the weakest candidate, and of the weakest artefact,
+    that the scan finds in about 80 % of data sets with such rows (module `reach`). The value 1 means that cues of any
+    strength can be missed. `detectable` is None if the class has too few rows to be tested. `detectable_artefact` is
+    None in such a class, and in results of earlier versions.
     """
 
     name: str
@@ -140,6 +140,19 @@ class ClassSize:
         """Whether the class has enough rows to be tested."""
         return self.detectable is not None
 
+    @property
+    def reach(self) -> float:
+        """Strength from which on cues of every kind are found; 1 if cues of any strength can be missed."""
+        return max(self.detectable or NOT_FOUND, self.reach_of_artefacts)
+
+    @property
+    def reach_of_artefacts(self) -> float:
+        """Strength from which on artefacts are found; 1 if artefacts of any strength can be missed."""
+        return self.detectable_artefact or self.detectable or NOT_FOUND
+
+
+NOT_FOUND = 1.0
+"""Reach of a scan that can miss even a cue that all rows of the class have, and no other row."""
 
 Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
 """The strongest finding of a scan."""
@@ -153,7 +166,8 @@ class ScanFacts:
     model on all artefacts, or None. `classes`: sizes of the classes, in class order. `rows`, `units`: numbers of
     scanned rows, and of units (rows that belong together). `properties`: the number of tested properties. `notes`:
     sentences about limits of the scan. `blind`: scores of rules that find right answers without the question; None if
-    the rows are not answers to questions. `kinds`: the kinds of the tested properties.
+    the rows are not answers to questions. `kinds`: the kinds of the tested properties. `few_groups`: whether the number
+    and the sizes of groups, instead of the number of rows, limit which cues can be found.
     """
 
     cues: tuple[Cue, ...]
@@ -165,6 +179,7 @@ class ScanFacts:
     notes: tuple[str, ...]
     blind: BlindScores | None = field(default=None, kw_only=True)
     kinds: tuple[str, ...] = field(default=(), kw_only=True)
+    few_groups: bool = field(default=False, kw_only=True)
 
     @property
     def artefacts(self) -> tuple[Cue, ...]:
@@ -192,7 +207,22 @@ class ScanFacts:
     @property
     def tests_classes(self) -> bool:
         """Whether any class has enough rows to be tested."""
-        return any(one.is_tested for one in self.classes)
+        return bool(self.tested_classes)
+
+    @property
+    def tested_classes(self) -> tuple[ClassSize, ...]:
+        """The classes that have enough rows to be tested."""
+        return tuple(one for one in self.classes if one.is_tested)
+
+    @property
+    def reach(self) -> float:
+        """Strength from which on cues of every kind are found in every tested class."""
+        return max((one.reach for one in self.tested_classes), default=NOT_FOUND)
+
+    @property
+    def reach_of_artefacts(self) -> float:
+        """Strength from which on artefacts are found in every tested class."""
+        return max((one.reach_of_artefacts for one in self.tested_classes), default=NOT_FOUND)
 
     @property
     def tells_without_question(self) -> bool:

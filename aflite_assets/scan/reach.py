@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aflite_assets.scan.cues import NOT_FOUND
 from aflite_assets.scan.effects import wilson
 from aflite_assets.scan.testing import size_strata
-
-POWER = 0.8
-"""Share of data sets in which a cue of the stated strength is found."""
 
 _MARGIN = 0.63
 """Standard deviations by which an expected statistic must exceed its bound. The 80 % quantile of the normal
@@ -20,9 +18,6 @@ distribution is 0.84, and the median over five cuts varies 0.75 times as much as
 
 _STRENGTHS = np.linspace(0.1, 1.0, 181)
 """Tested differences between the share of the class and the share of the rest."""
-
-NOT_FOUND = 1.0
-"""Reach if even a cue that all rows of the class have, and no other row, can be missed."""
 
 
 @dataclass(frozen=True)
@@ -157,9 +152,13 @@ def _candidate_shown(spread: Spread, p_value: float) -> np.ndarray:
     base, above, below = spread.base, 0.5 + _STRENGTHS / 2, 0.5 - _STRENGTHS / 2
     mean = _STRENGTHS * base * (1 - base)
     share = base * above + (1 - base) * below
-    squares = base * (1 - base) * (
-        (1 - base) * (above * (1 - share) ** 2 + (1 - above) * share**2)
-        + base * (below * (1 - share) ** 2 + (1 - below) * share**2)
+    squares = (
+        base
+        * (1 - base)
+        * (
+            (1 - base) * (above * (1 - share) ** 2 + (1 - above) * share**2)
+            + base * (below * (1 - share) ** 2 + (1 - below) * share**2)
+        )
     )
     noise = np.maximum(squares - mean**2, 0.0)
     rows, of_squares, units = spread.sizes.sum() / 2, (spread.sizes**2).sum() / 2, max(len(spread.sizes) / 2, 2.0)

@@ -15,7 +15,7 @@ from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.scan.blind.scoring import blind_scores
-from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanResult
+from aflite_assets.scan.cues import NOT_FOUND, ClassSize, Cue, CueProperty, ScanResult
 from aflite_assets.scan.cuts import Cut, draw_cut
 from aflite_assets.scan.effects import Effects, measure_effects
 from aflite_assets.scan.elsewhere import measure_elsewhere
@@ -24,7 +24,7 @@ from aflite_assets.scan.properties.anywhere import is_sorted_by_label
 from aflite_assets.scan.properties.extraction import Extracted, extract
 from aflite_assets.scan.properties.records import Properties
 from aflite_assets.scan.properties.texts import has_parts
-from aflite_assets.scan.reach import NOT_FOUND, Bounds, measure_reach
+from aflite_assets.scan.reach import Bounds, measure_reach
 from aflite_assets.scan.rows import ScanRows, rows_of_examples
 from aflite_assets.scan.rules import (
     ClassCounts,
@@ -37,7 +37,13 @@ from aflite_assets.scan.rules import (
     name_of,
 )
 from aflite_assets.scan.surface import SurfaceAccuracy, surface_accuracy
-from aflite_assets.scan.testing import false_discovery_set, harmonic_sum, over_cuts, permutation_p_values, score_p_values
+from aflite_assets.scan.testing import (
+    false_discovery_set,
+    harmonic_sum,
+    over_cuts,
+    permutation_p_values,
+    score_p_values,
+)
 
 MOST_ROWS = 60_000
 """Default for the maximum number of scanned rows per set; larger sets are sampled at random."""
@@ -60,6 +66,10 @@ FEWEST_CARRIERS = 30
 
 FEWEST_ROWS = 60
 """Minimum number of rows of a class, and of all other rows; the minimum number of units is half as large."""
+
+
+FEW_GROUPS = 0.02
+"""Groups limit the scan if they raise the strength from which on cues are found by this much."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,8 +156,11 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     found = _tested_rules(extracted, counts, cuts, rules, seed)
     surface = _surface(rows, extracted, cuts, rules)
     cues, carried = _cues(rows, extracted, found, counts)
-    classes = _with_reach(classes, rows.labels[scanned], extracted.units[scanned], rules, extracted.properties)
-    return replace(empty, cues=cues, surface=surface, carriers=carried, classes=classes)
+    bounds, labels = _bounds(rules, extracted.properties, len(tested)), rows.labels[scanned]
+    classes = _with_reach(classes, labels, extracted.units[scanned], bounds)
+    by_rows = _with_reach(classes, labels, np.arange(len(scanned)), bounds)
+    few_groups = any(one.reach >= other.reach + FEW_GROUPS for one, other in zip(classes, by_rows, strict=True))
+    return replace(empty, cues=cues, surface=surface, carriers=carried, classes=classes, few_groups=few_groups)
 
 
 def _set_names(rows: ScanRows) -> np.ndarray:
@@ -171,26 +184,23 @@ def _class_sizes(rows: ScanRows, scanned: np.ndarray, units: np.ndarray) -> tupl
     return tuple(sizes)
 
 
-def _with_reach(
-    classes: Sequence[ClassSize],
-    labels: np.ndarray,
-    units: np.ndarray,
-    rules: Sequence[Sequence[Rule]],
-    properties: Properties,
-) -> tuple[ClassSize, ...]:
-    """Return the tested classes with the strength of the weakest cues that the scan finds."""
-    tests = len(properties) * sum(one.is_tested for one in classes)
+def _bounds(rules: Sequence[Sequence[Rule]], properties: Properties, classes: int) -> Bounds:
+    """Return the conditions that a single rule must meet, given the number of rules of its family in a usual cut."""
     of_artefacts = [sum(is_artefact(rule, properties) for rule in own) for own in rules]
-    artefacts, candidates = (
-        max(float(np.median(counts)), 1.0)
-        for counts in (of_artefacts, [len(own) - count for own, count in zip(rules, of_artefacts, strict=True)])
-    )
-    bounds = Bounds(
-        LEAST_BALANCED,
-        FEWEST_CARRIERS,
+    of_candidates = [len(own) - count for own, count in zip(rules, of_artefacts, strict=True)]
+    artefacts, candidates = (max(float(np.median(counts)), 1.0) for counts in (of_artefacts, of_candidates))
+    return Bounds(
+        balanced=LEAST_BALANCED,
+        carriers=FEWEST_CARRIERS,
         artefact_p=FAMILY_ERROR / 2 / artefacts,
-        candidate_p=FALSE_CANDIDATES / 2 / candidates / harmonic_sum(tests),
+        candidate_p=FALSE_CANDIDATES / 2 / candidates / harmonic_sum(len(properties) * classes),
     )
+
+
+def _with_reach(
+    classes: Sequence[ClassSize], labels: np.ndarray, units: np.ndarray, bounds: Bounds
+) -> tuple[ClassSize, ...]:
+    """Return the classes; those that are tested get the strength of the weakest cues that are found."""
     return tuple(
         replace(one, **vars(measure_reach(labels == number, units, bounds))) if one.is_tested else one
         for number, one in enumerate(classes)

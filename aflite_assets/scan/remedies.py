@@ -147,7 +147,8 @@ def _spellings(cues: Sequence[Cue]) -> str:
     The words stand for different classes in the same text column. Without a dictionary, the scan cannot tell an
     abbreviation from another word of the same beginning, so the sentence is a condition.
     """
-    words = [(cue, found[1]) for cue in cues if (found := _WORD.match(cue.name)) is not None]
+    single = [cue for cue in cues if len(cue.properties) == 1]
+    words = [(cue, found[1]) for cue in single if (found := _WORD.match(cue.name)) is not None]
     for (first, short), (second, long) in permutations(words, 2):
         longer = len(short) >= _SHORTEST_START and len(long) >= len(short) + _FEWEST_MORE and long.startswith(short)
         if longer and first.label != second.label and first.properties[0].source == second.properties[0].source:

@@ -354,14 +354,26 @@ def surface_sentence(result: ScanFacts) -> str:
     )
 
 
+_UNIT = " balanced accuracy"
+_NOTICEABLE = 0.02
+"""Difference of two strengths from which on both are named."""
+
+
 def reach_sentence(result: ScanFacts) -> str:
     """Return sentences on the weakest cues that a scan of these rows finds, or "" if no class was tested."""
     classes = result.tested_classes
     if not classes:
         return ""
-    artefact = _missed([one.reach_of_artefacts for one in classes])
-    candidate = _missed([one.detectable or NOT_FOUND for one in classes])
-    missed = f"a cue {artefact}" if artefact == candidate else f"an artefact {artefact} and a candidate {candidate}"
+    artefacts, candidates = (
+        [one.reach_of_artefacts for one in classes],
+        [one.detectable or NOT_FOUND for one in classes],
+    )
+    if max(abs(one - other) for one, other in zip(artefacts, candidates, strict=True)) < _NOTICEABLE:
+        missed = f"a cue {_missed([one.reach for one in classes])}"
+    else:
+        artefact, candidate = _missed(artefacts), _missed(candidates)
+        unit = _UNIT if _UNIT in candidate else ""
+        missed = f"an artefact {artefact.replace(unit, '')} and a candidate {candidate}"
     groups = f" in {counted(result.units, 'group')}" if result.few_groups else ""
     few = " Rows of a group are alike, so with so few groups only stronger cues can be found." if groups else ""
     return (
@@ -376,10 +388,10 @@ def _missed(reaches: Sequence[float]) -> str:
     if best >= NOT_FOUND:
         return "of any strength"
     if worst >= NOT_FOUND:
-        return f"of less than {percent(best)} balanced accuracy (in some classes of any strength)"
+        return f"of less than {percent(best)}{_UNIT} (in some classes of any strength)"
     ends = percent(best) if percent(best) == percent(worst) else f"{100 * best:.0f} to {percent(worst)}"
     by_class = "" if percent(best) == percent(worst) else " (by class)"
-    return f"of less than {ends} balanced accuracy{by_class}"
+    return f"of less than {ends}{_UNIT}{by_class}"
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:

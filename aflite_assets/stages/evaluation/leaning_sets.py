@@ -255,12 +255,5 @@ def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table
     return pa.table({**columns, "row_id": rows.row_ids, "points_to": pointed(values, one.tie)}, schema=POINTED)
 
 
-def _versions(spec: DatasetSpec) -> dict[str, object]:
-    """Return a version of the values' names, which differ from earlier versions only if features are standardised."""
-    return {"source_units": "1"} if spec.standardise else {}
-
-
-_SETTINGS = StageSettings(
-    "columns planted irrelevant representations evaluators seeds seed full_includes_warmup", _versions
-)
-LEANING_SETS = Stage("leaning_sets", "5", _SETTINGS, "raw_dataset challenge_sets cue_scan selection warmup_split", run)
+_SETTINGS = StageSettings("columns planted irrelevant representations evaluators seeds seed full_includes_warmup")
+LEANING_SETS = Stage("leaning_sets", "6", _SETTINGS, "raw_dataset challenge_sets cue_scan selection warmup_split", run)

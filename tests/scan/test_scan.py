@@ -146,8 +146,8 @@ def test_few_groups_of_unequal_size_are_said_to_show_only_strong_cues() -> None:
     assert all(one.detectable is not None and one.detectable > 0.75 for one in result.classes)
     assert re.sub(r"\d+(?= %)", "N", reach_sentence(result)) == (
         "With 1,080 rows in 80 groups, an artefact of less than N % and a candidate of less than N % balanced accuracy "
-        "can be missed. Rows of a group are alike, so with so few groups only stronger cues can be found. A cue that is "
-        "not among the tested properties is not detected at all."
+        "can be missed. Rows of a group are alike, so with so few groups only stronger cues can be found. A cue that "
+        "is not among the tested properties is not detected at all."
     )
     assert headline(result).startswith("Nothing found: none of the ")
     assert " a cue of another kind, or with so few groups one of less than " in headline(result)
@@ -157,8 +157,8 @@ def test_cues_of_any_strength_can_be_missed_in_some_classes_or_in_all() -> None:
     facts = ScanFacts((), None, (ClassSize("a", 90, 1.0, 0.7), ClassSize("b", 90, 0.8, 0.7)), 180, 20, 9, ())
     facts = replace(facts, few_groups=True)
     assert reach_sentence(facts).startswith(
-        "With 180 rows in 20 groups, an artefact of less than 70 % and a candidate of less than 80 % balanced accuracy (in "
-        "some classes of any strength) can be missed. Rows of a group"
+        "With 180 rows in 20 groups, an artefact of less than 70 % and a candidate of less than 80 % balanced accuracy "
+        "(in some classes of any strength) can be missed. Rows of a group"
     )
     none = replace(facts, classes=(ClassSize("a", 90, 1.0, 1.0), ClassSize("b", 90, 1.0, 1.0)))
     assert reach_sentence(none).startswith("With 180 rows in 20 groups, a cue of any strength can be missed. ")

@@ -10,6 +10,7 @@ import pyarrow as pa
 from aflite_assets.diagnostics.properties.artefacts import Reason
 from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.scan.blind.records import OVERLAP, BlindScores
+from aflite_assets.scan.statistics.reach import NOT_FOUND
 from aflite_assets.scan.surface import SurfaceAccuracy
 
 State = Literal["holds", "weaker", "gone", "reversed", "cannot tell"]
@@ -150,9 +151,6 @@ class ClassSize:
         """Strength from which on artefacts are found; 1 if artefacts of any strength can be missed."""
         return self.detectable_artefact or self.detectable or NOT_FOUND
 
-
-NOT_FOUND = 1.0
-"""Reach of a scan that can miss even a cue that all rows of the class have, and no other row."""
 
 Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
 """The strongest finding of a scan."""

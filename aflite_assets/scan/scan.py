@@ -15,16 +15,13 @@ from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.scan.blind.scoring import blind_scores
-from aflite_assets.scan.cues import NOT_FOUND, ClassSize, Cue, CueProperty, ScanResult
-from aflite_assets.scan.cuts import Cut, draw_cut
-from aflite_assets.scan.effects import Effects, measure_effects
+from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanResult
 from aflite_assets.scan.elsewhere import measure_elsewhere
 from aflite_assets.scan.merging import Found, in_order, is_value_of, merged
 from aflite_assets.scan.properties.anywhere import is_sorted_by_label
 from aflite_assets.scan.properties.extraction import Extracted, extract
 from aflite_assets.scan.properties.records import Properties
 from aflite_assets.scan.properties.texts import has_parts
-from aflite_assets.scan.reach import Bounds, measure_reach
 from aflite_assets.scan.rows import ScanRows, rows_of_examples
 from aflite_assets.scan.rules import (
     ClassCounts,
@@ -36,14 +33,17 @@ from aflite_assets.scan.rules import (
     is_artefact,
     name_of,
 )
-from aflite_assets.scan.surface import SurfaceAccuracy, surface_accuracy
-from aflite_assets.scan.testing import (
+from aflite_assets.scan.statistics.cuts import Cut, draw_cut
+from aflite_assets.scan.statistics.effects import Effects, measure_effects
+from aflite_assets.scan.statistics.reach import NOT_FOUND, Bounds, measure_reach
+from aflite_assets.scan.statistics.testing import (
     false_discovery_set,
     harmonic_sum,
     over_cuts,
     permutation_p_values,
     score_p_values,
 )
+from aflite_assets.scan.surface import SurfaceAccuracy, surface_accuracy
 
 MOST_ROWS = 60_000
 """Default for the maximum number of scanned rows per set; larger sets are sampled at random."""

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from aflite_assets.diagnostics.properties.artefacts import CONVERSION
 from aflite_assets.scan.blind.records import ALL_SUBSETS, LEAST_GAIN, OVERLAP, BlindRule, BlindScores
 from aflite_assets.scan.columns import COLUMN_KINDS, CueLine, columns_of, cue_lines, listed_cues
-from aflite_assets.scan.cues import NOT_FOUND, Cue, ScanFacts
+from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.scan.rules import PAIR_GAIN
+from aflite_assets.scan.statistics.reach import NOT_FOUND
 from aflite_assets.wording import counted
 
 _CHANCE = "in balanced accuracy, where chance is 50 %"

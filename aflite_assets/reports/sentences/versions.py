@@ -6,7 +6,8 @@ from aflite_assets.analysis.comparisons.falls import ChallengeFall
 from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.reports.tables.cells import bounds
 from aflite_assets.scan.columns import listed_cues
-from aflite_assets.scan.cues import NOT_FOUND, ScanFacts
+from aflite_assets.scan.cues import ScanFacts
+from aflite_assets.scan.statistics.reach import NOT_FOUND
 from aflite_assets.text import count, listed, one_line, percent, short, signed_points
 from aflite_assets.wording import counted
 

@@ -76,7 +76,7 @@ def test_rows_of_another_kind_are_refused(build: Build) -> None:
 
 
 def test_values_are_found_again_in_the_sources_units(build: Build) -> None:
-    written = [[0.1, 1e6], [0.3, 1_500_000], [0.0895, 123_456], [7, 0]]
+    written: list[list[float]] = [[0.1, 1e6], [0.3, 1_500_000], [0.0895, 123_456], [7, 0]]
     examples = _examples(build, written, [[0.335, 8]])
     scale = Scale.of(examples)
     done = scale.applied(examples)

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array
 
-from aflite_assets.scan.cues import NOT_FOUND
-from aflite_assets.scan.cuts import draw_cut
-from aflite_assets.scan.effects import measure_effects
-from aflite_assets.scan.reach import Bounds, measure_reach, spread_of
-from aflite_assets.scan.testing import over_cuts, permutation_p_values, score_p_values
+from aflite_assets.scan.statistics.cuts import draw_cut
+from aflite_assets.scan.statistics.effects import measure_effects
+from aflite_assets.scan.statistics.reach import NOT_FOUND, Bounds, measure_reach, spread_of
+from aflite_assets.scan.statistics.testing import over_cuts, permutation_p_values, score_p_values
 
 BOUNDS = Bounds(balanced=0.55, carriers=30, artefact_p=0.005 / 20, candidate_p=0.025 / 20 / 5.5)
 ALONE = Bounds(balanced=0.55, carriers=30, artefact_p=0.005, candidate_p=0.025)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.scan.cues import NOT_FOUND
-from aflite_assets.scan.effects import wilson
-from aflite_assets.scan.testing import size_strata
+from aflite_assets.scan.statistics.effects import wilson
+from aflite_assets.scan.statistics.testing import size_strata
+
+NOT_FOUND = 1.0
+"""Reach of a scan that can miss even a cue that all rows of the class have, and no other row."""
 
 _MARGIN = 0.75
 """Standard deviations by which an expected statistic must exceed its bound.
@@ -75,7 +77,7 @@ def measure_reach(is_class: np.ndarray, units: np.ndarray, bounds: Bounds) -> Re
 
     The cue is assumed to be as frequent in half of the rows: shares of other sizes vary less, so such cues are found
     from a weaker strength on. On simulated rows with groups of unequal sizes, cues of the returned strength were found
-    in at least 80 % of the draws (`tests/scan/test_reach.py`).
+    in at least 80 % of the draws (`tests/scan/statistics/test_reach.py`).
     """
     spread = spread_of(is_class, units)
     shown = _has_interval(spread, bounds)

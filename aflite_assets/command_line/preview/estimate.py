@@ -11,17 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from aflite_assets.command_line.preview.planned import RunPlan, Trainings
-from aflite_assets.command_line.preview.run_plan import scored_rows
-from aflite_assets.command_line.preview.timing import ASSUMED_WIDTH, Speeds, weights_are_here
+from aflite_assets.command_line.preview.run_plan import RunPlan, Trainings
+from aflite_assets.command_line.preview.timing import Speeds
 from aflite_assets.command_line.preview.trainings import GRID, trainings_of
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.families import trains_in_one_thread
 from aflite_assets.processors import processes_at_once
-from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models.kinds import ClassicalModelSpec, EncoderSpec
-from aflite_assets.specs.models.settings import IdentityEncoderSpec, SurfaceEncoderSpec
+from aflite_assets.specs.models.kinds import ClassicalModelSpec
 from aflite_assets.stages.data.cue_scan import most_scanned
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.training_workers import WORTH, workers_with_memory
@@ -31,7 +28,7 @@ ANY_DATA = 1.0
 start.
 """
 
-_NOTHING: Mapping[str, float] = MappingProxyType({})
+LAST_RUN = "its last run"
 
 
 @dataclass(frozen=True)
@@ -53,8 +50,7 @@ class CostEstimate:
     """Estimated cost of a run: all cost lines, the measured device (cpu or cuda), and the duration of the measurements.
 
     `sizes_known`: whether the number of kept rows is known from current results. `at_once`: number of processes that
-    train small evaluators at the same time. `last`: names of the stages for which the estimate is the duration of their
-    last run.
+    train small evaluators at the same time.
     """
 
     lines: tuple[CostLine, ...]
@@ -62,7 +58,6 @@ class CostEstimate:
     measuring_seconds: float
     sizes_known: bool = False
     at_once: int = 1
-    last: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -76,13 +71,12 @@ class CostEstimate:
 
 
 def estimate_cost(
-    spec: DatasetSpec,
     raw: Examples,
     plan: RunPlan,
     *,
     device: DeviceSettings,
     log: Callable[[str], None],
-    last: Mapping[str, float] = _NOTHING,
+    last: Mapping[str, float] = MappingProxyType({}),
 ) -> CostEstimate:
     """Estimate the seconds of each stage.
 
@@ -98,47 +92,31 @@ def estimate_cost(
     """
     resolved, started = device.resolve().type, time.perf_counter()
     speeds, left = Speeds(raw, plan, device, log), [stage for stage in STAGES if stage not in last]
-    trainings = [one for one in trainings_of(spec, plan) if one.stage not in last]
-    lines = [*_any_data(trainings, speeds, stages=len(left))]
-    lines += [CostLine(stage, "its last run", {}, seconds) for stage, seconds in last.items()]
+    trainings = [one for one in trainings_of(plan) if one.stage not in last]
+    lines = [CostLine("all stages", "their process", {"start": 1}, _start(trainings, speeds, stages=len(left)))]
+    lines += [CostLine(stage, LAST_RUN, {}, seconds) for stage, seconds in last.items()]
     if "cue_scan" in left:
         rows = sum(min(rows, most_scanned(raw.modality)) for rows in (plan.rows["train"], *plan.test_rows.values()))
         lines.append(CostLine("cue_scan", "all properties", {"row": rows}, rows * speeds.scan()))
-    if "filtered_sets" in left:
-        lines += [_filter_line(name, spec.representations[one], plan, speeds) for name, one in spec.filterings.items()]
+    for name, representation in plan.spec.filterings.items() if "filtered_sets" in left else ():
+        runs = plan.spec.filter_seeds
+        seconds, note = speeds.filter(plan.spec.representations[representation])
+        counts = {"iteration": plan.most_iterations * runs}
+        lines.append(CostLine("filtered_sets", name, counts, seconds * plan.row_scores * runs, note))
     trained = [_training_line(one, speeds) for one in trainings]
     at_once = _processes(trainings, trained) if resolved == "cpu" else 1
     lines += [
         replace(line, seconds=line.seconds / at_once) if line.seconds and _small(one) else line
         for one, line in zip(trainings, trained, strict=True)
     ]
-    took = time.perf_counter() - started
-    return CostEstimate(tuple(lines), resolved, took, sizes_known=bool(plan.kept), at_once=at_once, last=tuple(last))
+    return CostEstimate(tuple(lines), resolved, time.perf_counter() - started, bool(plan.kept), at_once)
 
 
-def _any_data(trainings: Sequence[Trainings], speeds: Speeds, *, stages: int) -> list[CostLine]:
-    """Return the cost lines that do not depend on the data: the start of the process, and the first use of models."""
-    start = speeds.start()
-    lines = [CostLine("all stages", "their process", {"start": 1}, start)]
-    if stages:
-        lines.append(
-            CostLine("all stages", "work for any data", {"stage": stages}, ANY_DATA * start * stages / len(STAGES))
-        )
+def _start(trainings: Sequence[Trainings], speeds: Speeds, *, stages: int) -> float:
+    """Return the seconds that do not depend on the data: the process, fixed work of stages, and first use of models."""
+    start = speeds.start() * (1 + ANY_DATA * stages / len(STAGES))
     neural = [speeds.neural(one.settings) for one in trainings if not isinstance(one.settings, ClassicalModelSpec)]
-    firsts = [speed.first for speed in neural if speed is not None]
-    return [*lines, CostLine("all stages", "models when first used", {"start": 1}, max(firsts))] if firsts else lines
-
-
-def _filter_line(name: str, encoder: EncoderSpec, plan: RunPlan, speeds: Speeds) -> CostLine:
-    (row, measured), notes = speeds.filter(encoder), []
-    if isinstance(encoder, SurfaceEncoderSpec):
-        notes.append(f"assuming {ASSUMED_WIDTH} properties")
-    elif not isinstance(encoder, IdentityEncoderSpec) and not weights_are_here(encoder):
-        notes.append(f"assuming an encoder of width {ASSUMED_WIDTH}")
-    if measured < plan.pool_rows:
-        notes.append(f"measured on {measured:,} rows")
-    counts, seconds = {"iteration": plan.most_iterations * plan.filter_runs}, row * scored_rows(plan) * plan.filter_runs
-    return CostLine("filtered_sets", name, counts, seconds, "; ".join(notes))
+    return start + max((speed.first for speed in neural if speed is not None), default=0.0)
 
 
 def _training_line(one: Trainings, speeds: Speeds) -> CostLine:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from aflite_assets.algorithm import score_rows
-from aflite_assets.command_line.preview.planned import RunPlan
+from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
@@ -51,7 +51,7 @@ is limited to this range.
 ASSUMED_WIDTH = 768
 """Assumed width of an encoder that could not be measured: the width of most text encoders of base size."""
 
-MOST_FEATURES, MOST_ROWS = 2**25, 50_000
+MOST_VALUES, MOST_ROWS = 2**25, 50_000
 """Largest number of values, and of rows, in the features for the measurement of the filter."""
 
 MOST_SCANNED = {"text": 1_500, "features": 3_000, "image": 300}
@@ -114,12 +114,7 @@ class Speeds:
 
     def scan(self) -> float:
         """Return the seconds that the scan for cues takes per row."""
-        self._log("measuring the scan for cues")
-        rows = sample(self._train, MOST_SCANNED[self._train.modality])
-        for scanned in (sample(rows, max(len(rows) // 10, 1)), rows):  # the first loads libraries
-            started = time.perf_counter()
-            scan_examples(scanned, settings=ScanSettings(threads=available_cores()), seed=0)
-        return (time.perf_counter() - started) / len(rows)
+        return self._once(("the scan for cues", None), self._time_scan)
 
     def neural(self, settings: NeuralModelSpec) -> NeuralSpeed | None:
         """Return the speed of a neural model, or None if its weights are not on this machine.
@@ -137,24 +132,38 @@ class Speeds:
         key = (f"fits of {settings.kind}", settings.model_dump_json())
         return self._once(key, lambda: self._time_classical(settings))
 
-    def filter(self, encoder: EncoderSpec) -> tuple[float, int]:
-        """Return the seconds per row that one iteration of the filter takes, and the number of rows in the measurement.
+    def filter(self, encoder: EncoderSpec) -> tuple[float, str]:
+        """Return the seconds per row that one iteration of the filter takes, and a note on the assumptions, or "".
 
         The measurement uses the dataset's own features, or random features as wide as the features of the encoder.
         """
-        width = None if isinstance(encoder, IdentityEncoderSpec) else self._width(encoder)
-        return self._once(("the filter's classifiers", width), lambda: self._time_filter(width))
+        assumed, width = "", None
+        if not isinstance(encoder, IdentityEncoderSpec):
+            width = self._width(encoder)
+            assumed = "" if width is not None else f"assuming features of width {ASSUMED_WIDTH}"
+            width = width or ASSUMED_WIDTH
+        seconds, rows = self._once(("the filter's classifiers", width), lambda: self._time_filter(width))
+        few = f"measured on {rows:,} rows" if rows < self._plan.pool_rows else ""
+        return seconds, "; ".join(filter(None, (assumed, few)))
 
-    def _width(self, encoder: NeuralModelSpec | SurfaceEncoderSpec) -> int:
+    def _width(self, encoder: NeuralModelSpec | SurfaceEncoderSpec) -> int | None:
+        """Return the width of an encoder's features, or None if it is known only after a download or a training."""
         from aflite_assets.models.classifiers import new_classifier
         from aflite_assets.models.encoders import NeuralEncoder
         from aflite_assets.models.global_state import isolated_random_state
 
         if isinstance(encoder, SurfaceEncoderSpec) or not weights_are_here(encoder):
-            return ASSUMED_WIDTH
-        few = sample(self._train, FEW_ROWS)
+            return None
         with isolated_random_state(0):
-            return NeuralEncoder(new_classifier(encoder, few, _no_log), self._device).encode(few).features.shape[1]
+            classifier = new_classifier(encoder, sample(self._train, FEW_ROWS), lambda _: None)
+            return NeuralEncoder(classifier, self._device).width
+
+    def _time_scan(self) -> float:
+        rows = sample(self._train, MOST_SCANNED[self._train.modality])
+        for scanned in (sample(rows, max(len(rows) // 10, 1)), rows):  # the first loads libraries
+            started = time.perf_counter()
+            scan_examples(scanned, settings=ScanSettings(threads=available_cores()), seed=0)
+        return (time.perf_counter() - started) / len(rows)
 
     def _time_neural(self, settings: NeuralModelSpec) -> NeuralSpeed:
         """Measure the duration of the training steps of a neural model.
@@ -200,30 +209,28 @@ class Speeds:
         train, tests = sample(self._train, rows), {"test": sample(self._tests, tested)} if tested else {}
         with TemporaryDirectory() as folder:
             started = time.perf_counter()
-            done = evaluate(settings, train, tests, seed=0, device=self._device, scratch=Path(folder), log=_no_log)
+            done = evaluate(
+                settings, train, tests, seed=0, device=self._device, scratch=Path(folder), log=lambda _: None
+            )
             return time.perf_counter() - started, done.metrics
 
     def _time_filter(self, width: int | None) -> tuple[float, int]:
-        """Measure the duration of one filter iteration with the planned share of training rows.
+        """Measure the seconds per row of one filter iteration with the planned share of training rows.
 
-        A first iteration, which is not measured, compiles the code.
+        A first iteration, which is not measured, compiles the code. Also return the number of rows.
         """
         plan, wide = self._plan, self._raw.features.shape[1] if width is None else width
-        rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, max(1000, MOST_FEATURES // wide))
+        rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, MOST_VALUES // wide)
         if width is None:
             drawn = np.random.default_rng(0).permutation(len(self._raw))[:rows]
             features, labels = self._raw.features[drawn], self._raw.labels[drawn]
         else:
             features, labels = encoder_like_features(rows, width, len(self._raw.label_names), seed=0)
         trained = round(plan.settings.train_size * min(1.0, len(labels) / plan.pool_rows))
-        groups = self._train.groups
-        # A mean may lie over train_size where the smallest groups do not.
-        group = 1 if groups is None else min(round(len(groups) / len(np.unique(groups))), plan.settings.train_size)
-        settings = replace(plan.settings, train_size=min(max(trained, group, 2), len(labels) - group))
-        numbered = np.arange(len(labels)) // group if group > 1 else None
+        settings = replace(plan.settings, train_size=min(max(trained, 2), len(labels) - 1))
         for _ in range(2):
             started = time.perf_counter()
-            score_rows(features, labels, settings=settings, seed=0, groups=numbered)
+            score_rows(features, labels, settings=settings, seed=0)
         return (time.perf_counter() - started) / len(labels), len(labels)
 
     def _once(self, key: tuple[str, Any], measure: Callable[[], Timing]) -> Timing:
@@ -284,7 +291,3 @@ def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -
     inside = 1.5 * np.eye(n_classes)[labels] + rng.normal(size=(rows, n_classes))
     along = inside @ rng.normal(size=(n_classes, width)) / math.sqrt(n_classes)
     return (0.5 * (along + 0.3 * rng.normal(size=(rows, width)))).astype(np.float32), labels
-
-
-def _no_log(_: str) -> None:
-    return None

@@ -2,10 +2,7 @@
 
 from collections.abc import Iterator
 
-from aflite_assets.command_line.preview.planned import RunPlan, Trainings, steps_of
-from aflite_assets.command_line.preview.run_plan import fits
-from aflite_assets.command_line.preview.study import StudyPreview
-from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.command_line.preview.run_plan import RunPlan, StudyPreview, Trainings, steps_of
 from aflite_assets.specs.models.fine_tuning import FineTunedSpec
 from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.specs.recipes import Recipe, recipes_of
@@ -21,9 +18,10 @@ AUTO_NOTE = "the learning curve of warmup.size auto; later numbers assume that i
 _LEANING = f"at most, with {MOST_CANDIDATES} properties that are associated with the label"
 
 
-def trainings_of(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
+def trainings_of(plan: RunPlan) -> Iterator[Trainings]:
     """Yield the training runs and predictions of all stages, including those on controls that may not be needed."""
-    of_studies = [each for one in parts("command_line.preview", StudyPreview) for each in one.trainings(spec, plan)]
+    spec = plan.spec
+    of_studies = [each for one in parts("command_line.preview", StudyPreview) for each in one.trainings(plan)]
     selecting = {one.stage.name for one in study_stages() if one.role == "selects"}
     yield from (one for one in of_studies if one.stage in selecting)
     for name, encoder in spec.representations.items():
@@ -34,28 +32,29 @@ def trainings_of(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
         yield Trainings("warmup_models", name, encoder, [plan.warmup_rows])
         yield Trainings("embeddings", name, encoder, [0], plan.embedded_rows)
     yield from (one for one in of_studies if one.stage not in selecting)
-    yield from _grid(spec, plan)
+    yield from _grid(plan)
     far = spec.distance_encoder
     if far is not None and not isinstance(far, UntrainedSpec):
         yield Trainings("bias_evidence", "distance_encoder", far, [plan.rows["train"]], sum(plan.rows.values()))
 
 
-def _grid(spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
+def _grid(plan: RunPlan) -> Iterator[Trainings]:
     """Yield the training runs of the evaluators.
 
     Some training runs only test whether an evaluator relies on surface properties.
     """
-    tested, recipes = sum(plan.test_rows.values()), recipes_of(spec.evaluators)
+    spec, tested = plan.spec, sum(plan.test_rows.values())
+    recipes = recipes_of(spec.evaluators)
     for name, evaluator in spec.evaluators.items():
         if isinstance(evaluator, FineTunedSpec):
             yield _later_stages(name, recipes[name], plan, tested)
             continue
-        counted = [(train_set.rows, fits(evaluator, train_set, plan.seeds)) for train_set in plan.train_sets]
-        yield Trainings(GRID, name, evaluator, [rows for rows, count in counted for _ in range(count)], tested)
+        sizes = [one.rows for one in plan.train_sets for _ in range(one.fits(evaluator, plan.seeds))]
+        yield Trainings(GRID, name, evaluator, sizes, tested)
     asked = leaning_evaluator(spec.representations, spec.evaluators)
     if asked is None or spec.source.format in CHOICE_FORMATS:
         return
-    settings, rows = spec.evaluators[asked], most_rows_of_set(plan.full, plan.evaluators, plan.seeds)
+    settings, rows = spec.evaluators[asked], most_rows_of_set(plan.full, len(spec.evaluators), plan.seeds)
     assert not isinstance(settings, FineTunedSpec)  # such an evaluator is not asked
     yield Trainings(GRID, f"{asked} (leaning)", settings, [rows] * 2 * TRAININGS * MOST_CANDIDATES, tested, _LEANING)
 
@@ -65,7 +64,7 @@ def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trai
 
     The first stage belongs to the evaluator from which the recipe starts.
     """
-    models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets_of(name))
+    models = sum(train_set.fits(recipe.settings, plan.seeds) for train_set in plan.train_sets_of(name))
     unread = [one for one in recipe.sets if one not in plan.fine_tune_rows]
     notes = [f"without the stages on {', '.join(unread)}, which cannot be read"] if unread else []
     notes += dict.fromkeys(filter(None, (plan.weak_models[one.weak_model].assumption for one in recipe.drawn)))

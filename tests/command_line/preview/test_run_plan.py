@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aflite_assets.algorithm import FilterSettings, StopReason, filter_dataset
-from aflite_assets.command_line.preview.planned import PlannedTrainSet, RunPlan
-from aflite_assets.command_line.preview.run_plan import fits, most_iterations, plan_run, pool_in_iteration, scored_rows
+from aflite_assets.command_line.preview.run_plan import PlannedTrainSet, RunPlan, most_iterations
 from aflite_assets.errors import DataError
 from aflite_assets.specs.models.settings import LinearModelSpec, TrainingSpec
 from aflite_assets.specs.registry import parse_spec
@@ -56,15 +55,15 @@ SPEC: dict[str, Any] = {
 
 
 def test_sizes_and_cells_of_a_plan() -> None:
-    plan = plan_run(parse_spec(SPEC), {"train": 1200, "test": 300}, challenge_rows={"odd": 7}, warmup_rows=200)
+    plan = RunPlan(parse_spec(SPEC), {"train": 1200, "test": 300}, challenge_rows={"odd": 7}, warmup_rows=200)
     assert (plan.embedded_rows, plan.pool_rows, plan.scored_rows) == (1300, 1000, 300)
     assert (plan.settings.target_size, plan.settings.train_size) == (500, 200)
     assert plan.most_iterations == 6
-    assert [pool_in_iteration(plan, number) for number in (0, 1, 5)] == [1000, 900, 500]
+    assert plan.pools == [1000, 900, 800, 700, 600, 500]
     assert plan.test_rows == {"test": 300, "odd": 7}
     # full; filtered, random, random_matched, single_pass_linear of both, single_pass_model of the encoder.
     assert plan.cells == 10 * 2 * 3
-    weighted = plan_run(
+    weighted = RunPlan(
         parse_spec({**SPEC, "train_weighted": True}), {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200
     )
     assert weighted.cells == 12 * 2 * 3
@@ -74,7 +73,7 @@ def test_sizes_and_cells_of_a_plan() -> None:
 @pytest.mark.parametrize(("policy", "pool", "scored"), [("pooled", 1300, 0), ("kept", 1000, 0), ("scored", 1000, 300)])
 def test_rows_of_other_splits_go_where_the_policy_says(policy: str, pool: int, scored: int) -> None:
     spec = parse_spec({**SPEC, "filter": {"evaluation_rows": policy}})
-    plan = plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
+    plan = RunPlan(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
     assert (plan.pool_rows, plan.scored_rows) == (pool, scored)
 
 
@@ -88,7 +87,7 @@ def test_a_ranking_to_compare_has_train_sets_and_cells_of_its_own() -> None:
         "evaluators": {"linear": {"kind": "linear"}},
     }
     alone, both = (
-        plan_run(
+        RunPlan(
             parse_spec(content | {"filter": ranked | compare}),
             {"train": 1200, "test": 300},
             challenge_rows={},
@@ -104,7 +103,7 @@ def test_a_ranking_to_compare_has_train_sets_and_cells_of_its_own() -> None:
 
 def test_full_with_warmup_rows_is_the_whole_train_split() -> None:
     spec = parse_spec({**SPEC, "full_includes_warmup": True})
-    plan = plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
+    plan = RunPlan(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
     assert {train_set.name: train_set.rows for train_set in plan.train_sets if train_set.name == "full"} == {
         "full": 1200
     }
@@ -113,14 +112,14 @@ def test_full_with_warmup_rows_is_the_whole_train_split() -> None:
 def test_models_without_randomness_are_fitted_once_on_the_same_rows() -> None:
     same, drawn = PlannedTrainSet("filtered", "one", 5), PlannedTrainSet("random", "one", 5, drawn_per_seed=True)
     linear = LinearModelSpec(kind="linear")
-    assert (fits(linear, same, 3), fits(linear, drawn, 3)) == (1, 3)
-    assert (fits(TrainingSpec(), same, 3), fits(TrainingSpec(), drawn, 3)) == (3, 3)
+    assert (same.fits(linear, 3), drawn.fits(linear, 3)) == (1, 3)
+    assert (same.fits(TrainingSpec(), 3), drawn.fits(TrainingSpec(), 3)) == (3, 3)
 
 
 def test_sizes_that_cannot_be_met_are_refused() -> None:
     spec = parse_spec({**SPEC, "filter": {"target_size": 5000}})
     with pytest.raises(DataError, match="target_size` is 5,000, but there are only 1,000 train rows"):
-        plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
+        RunPlan(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
 
 
 FORGETTING: dict[str, Any] = {
@@ -144,12 +143,12 @@ FORGETTING: dict[str, Any] = {
 
 
 def _forgetting(shares: dict[str, dict[str, float]] | None = None, **changes: Any) -> RunPlan:
-    return plan_run(
+    return RunPlan(
         parse_spec({**FORGETTING, **changes}),
         {"train": 1200, "test": 300},
         challenge_rows={},
         warmup_rows=200,
-        drawn_shares=shares,
+        drawn_shares=shares or {},
     )
 
 
@@ -194,6 +193,6 @@ def test_scored_rows_are_those_of_every_iteration() -> None:
     }
     for policy, entering in (("kept", 1000), ("scored", 1200)):
         content["filter"]["evaluation_rows"] = policy
-        plan = plan_run(parse_spec(content), {"train": 1000, "test": 200}, challenge_rows={}, warmup_rows=0)
+        plan = RunPlan(parse_spec(content), {"train": 1000, "test": 200}, challenge_rows={}, warmup_rows=0)
         assert plan.most_iterations == 4
-        assert scored_rows(plan) == (1000 + 800 + 600 + 500) * entering // 1000
+        assert plan.row_scores == (1000 + 800 + 600 + 500) * entering // 1000

@@ -10,7 +10,8 @@ import pytest
 from aflite_assets.command_line.preview import timing
 from aflite_assets.command_line.preview.data_preview import DataPreview, preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.estimate import CostEstimate, estimate_cost
-from aflite_assets.command_line.preview.planned import RunPlan
+from aflite_assets.command_line.preview.known_sizes import reused_results
+from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.command_line.preview.timing import NeuralSpeed, Speeds
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult
@@ -49,7 +50,8 @@ Run = tuple[ResultStore, dict[str, StoredResult]]
 
 
 def _plan(spec: DatasetSpec, data: DataPreview, store: ResultStore | None = None) -> RunPlan:
-    return preview_plan(spec, data, preview_challenges(spec, data), store=store)
+    reused = {} if store is None else reused_results(spec, store)
+    return preview_plan(spec, data, preview_challenges(spec, data), reused=reused)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +76,7 @@ def estimate(data: DataPreview, plan: RunPlan, measured: list[str]) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timing, "ENOUGH_SECONDS", 0.001)
         patch.setattr(timing, "start_seconds", lambda: 2.5)
-        yield estimate_cost(SPEC, data.raw.examples, plan, device=CPU, log=measured.append)
+        yield estimate_cost(data.raw.examples, plan, device=CPU, log=measured.append)
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,17 @@ The actual sizes of forgettable sets are known only after training.
 
 from collections.abc import Iterator, Mapping
 
-from aflite_assets.command_line.preview.planned import PlannedTrainSet, PlannedWeakModel, RunPlan, Trainings
-from aflite_assets.command_line.preview.study import StudyPreview
+from aflite_assets.command_line.preview.run_plan import (
+    PlannedTrainSet,
+    PlannedWeakModel,
+    RunPlan,
+    StudyPreview,
+    Trainings,
+)
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import ModelError, StoreError
+from aflite_assets.errors import ModelError
 from aflite_assets.models.preflight import check_model
-from aflite_assets.results import ResultStore
+from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.studies.forgettables.specs.fine_tuning import set_name
@@ -74,17 +79,12 @@ class ForgettablesPreview(StudyPreview):
             )
         return planned
 
-    def known(self, spec: DatasetSpec, store: ResultStore) -> Mapping[str, Mapping[str, float]]:
-        """Return the sizes of each weak model's sets of forgettable rows in the current result, as shares of `full`.
+    def known(self, reused: Mapping[str, PublishedResult]) -> Mapping[str, Mapping[str, float]]:
+        """Return the sizes of each weak model's sets of forgettable rows, as shares of `full`.
 
-        If the dataset has no current result, the mapping is empty.
+        If a run would not reuse a result of `forgettable_sets`, the mapping is empty.
         """
-        if not ForgettablesSettings.of(spec).forgettables:
-            return {}
-        try:
-            models = store.current("forgettable_sets", spec.name).summary.get("models", {})
-        except StoreError:
-            return {}
+        models = reused["forgettable_sets"].summary.get("models", {}) if "forgettable_sets" in reused else {}
         known = {}
         for name, facts in models.items():
             taken = facts["taken"] / facts["rows"]
@@ -92,10 +92,10 @@ class ForgettablesPreview(StudyPreview):
             known[name]["never_learnt"] = facts["never_learnt"] / facts["rows"]
         return known
 
-    def trainings(self, spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
+    def trainings(self, plan: RunPlan) -> Iterator[Trainings]:
         """Yield the trainings of the weak models."""
         natural = sum(plan.rows.values()) - plan.rows["train"]
-        for name in ForgettablesSettings.of(spec).forgettables:
+        for name in ForgettablesSettings.of(plan.spec).forgettables:
             weak = plan.weak_models[name]
             note = "" if weak.evaluator is None else _OWN_TRAINING.format(weak.evaluator)
             yield Trainings("forgettable_sets", name, weak.settings, [plan.full] * weak.trainings, natural, note)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aflite_assets.command_line.terminal import size, write_lines
+from aflite_assets.results.locks import occupant
+from aflite_assets.results.store import ResultStore
 from aflite_assets.wording import counted
 
 if TYPE_CHECKING:
     from aflite_assets.automation.leftovers import InstanceLeftovers
-    from aflite_assets.results import ResultStore
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,11 @@ class Leftovers:
     instance: "InstanceLeftovers | None"
 
 
-def find_leftovers(store: "ResultStore") -> Leftovers:
+def find_leftovers(store: ResultStore) -> Leftovers:
     """Find results, queued runs and listed partitions of datasets without a YAML file.
 
     Datasets that a process is running are left out.
     """
-    from aflite_assets.results.locks import occupant
     from aflite_assets.specs.registry import load_registry
 
     made = store.datasets()
@@ -47,13 +47,13 @@ def find_leftovers(store: "ResultStore") -> Leftovers:
     queued, listed = ({}, frozenset()) if instance is None else (instance.queued, instance.listed)
     words = {}
     for name in sorted({*registry.without_file(made), *queued, *listed}):
+        parts = [
+            f"{size(store.size(name))} of results" if name in made else "",
+            counted(len(queued[name]), "queued run") if name in queued else "",
+            "a partition that Dagster lists" if name in listed else "",
+        ]
         if occupant(store.locks_folder, name) is None:
-            parts = [
-                f"{size(store.size(name))} of results" if name in made else "",
-                counted(len(queued[name]), "queued run") if name in queued else "",
-                "a partition that Dagster lists" if name in listed else "",
-            ]
-            words[name] = ", ".join(part for part in parts if part)
+            words[name] = ", ".join(filter(None, parts))
     return Leftovers(words, instance)
 
 
@@ -64,22 +64,11 @@ def leftover_lines(found: Leftovers) -> Iterator[str]:
         yield from (f"  {name}: {words}" for name, words in found.words.items())
 
 
-def confirmed(found: Leftovers, *, is_agreed: bool) -> bool:
-    """Return True if the leftovers may be deleted.
-
-    Unless `is_agreed` is True, the user is asked for a confirmation on the terminal. If there is no terminal for the
-    confirmation, the result is False.
-    """
-    if not found.words:
-        return False
-    write_lines(sys.stdout, list(leftover_lines(found)))
-    if is_agreed:
-        return True
+def confirmed() -> bool:
+    """Return True if the user confirms on the terminal that the leftovers may be deleted."""
     if not sys.stdin.isatty():
-        write_lines(
-            sys.stdout,
-            ["kept, because there is no terminal for a confirmation; `aflite prune --yes` removes the leftovers"],
-        )
+        kept = "kept, because there is no terminal for a confirmation; `aflite prune --yes` removes the leftovers"
+        write_lines(sys.stdout, [kept])
         return False
     sys.stdout.write("Remove all leftovers permanently? [y/N] ")
     sys.stdout.flush()

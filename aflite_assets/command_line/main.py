@@ -5,15 +5,17 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from aflite_assets.command_line import backup, compare, doctor, init, list_datasets, prune, push, serve, web
+from aflite_assets.command_line import backup, compare, doctor, init, prune, push, serve, web
 from aflite_assets.command_line import refresh_commands as refreshing
 from aflite_assets.command_line.fixing import command as fix
 from aflite_assets.command_line.scanning import command as scan
 from aflite_assets.command_line.specs_by_name import spec_of
-from aflite_assets.command_line.terminal import escaped_lines, write_lines
+from aflite_assets.command_line.terminal import escaped, escaped_lines, table, write_lines
 from aflite_assets.errors import AfliteError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.paths import configure_libraries
+from aflite_assets.results.opening import open_store
+from aflite_assets.text import one_line
 
 REFUSED = 1
 """Exit code after an error such as an invalid file. Success is 0, and wrong arguments are 2."""
@@ -29,6 +31,12 @@ image folders are read only in part. Exits with 1 and a message if there is an e
 _SCHEMA = """\
 Writes the JSON Schema of dataset files, for editors that complete and check YAML. To use the schema, write
 `# yaml-language-server: $schema=<file>` in the first line of a dataset's file.
+"""
+
+_LIST = """\
+Lists the datasets in the folders of AFLITE_DATASETS, and the bundled datasets that have results. With --bundled, it
+lists all bundled datasets; each can be run by its name. With AFLITE_BUNDLED=1, bundled datasets are listed everywhere,
+including Dagster's pages. Exits with 1 if a file is invalid.
 """
 
 
@@ -59,25 +67,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def command_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands, from which the reference page of the commands is generated too."""
-    parser = argparse.ArgumentParser(
-        prog="aflite", description="Command-line tools for filtering datasets with AFLite."
-    )
+    parser = argparse.ArgumentParser("aflite", description="Command-line tools for filtering datasets with AFLite.")
     commands = parser.add_subparsers(required=True, metavar="command")
     check = commands.add_parser("check", help="check a dataset's file and estimate a run's cost", description=_CHECK)
     check.add_argument("file", metavar="FILE", help="a dataset's YAML file, or the name of a registered dataset")
     check.add_argument("--no-timing", action="store_true", help="skip the measurements and the estimate")
-    check.add_argument(
-        "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="device on which models are measured (default: auto)",
-    )
+    device = "device on which models are measured (default: auto)"
+    check.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help=device)
     check.set_defaults(command=_check)
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
     schema.set_defaults(command=_schema)
     scan.add_command(commands)
     fix.add_command(commands)
-    list_datasets.add_command(commands)
+    listing = commands.add_parser("list", help="list the datasets", description=_LIST)
+    listing.add_argument("--bundled", action="store_true", help="list the bundled datasets")
+    listing.set_defaults(command=_list)
     refreshing.add_commands(commands)
     prune.add_commands(commands)
     push.add_command(commands)
@@ -96,6 +100,18 @@ def _check(options: argparse.Namespace) -> None:
     from aflite_assets.command_line.preview.check import check
 
     check(spec, device=None if options.no_timing else DeviceSettings(options.device))
+
+
+def _list(options: argparse.Namespace) -> int:
+    from aflite_assets.specs.registry import bundled_registry, load_registry
+
+    registry = bundled_registry() if options.bundled else load_registry(made=open_store().datasets())
+    titles = {name: escaped(one_line(spec.title)) for name, spec in registry.specs.items()}
+    rows = [(name, title, escaped(str(registry.files[name]))) for name, title in titles.items()]
+    none = "there are no datasets; set `AFLITE_DATASETS` to a folder of YAML files, or try `aflite list --bundled`"
+    write_lines(sys.stdout, table([("dataset", "title", "file"), *rows]) if rows else [none])
+    write_lines(sys.stderr, [escaped(one_line(why)) for why in registry.failures.values()])
+    return 1 if registry.failures else 0
 
 
 def _schema(_: argparse.Namespace) -> None:

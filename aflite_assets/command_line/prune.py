@@ -6,18 +6,18 @@ The package `results` deletes the results.
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aflite_assets.command_line.leftovers import confirmed, find_leftovers, leftover_lines
 from aflite_assets.command_line.terminal import escaped, size, table, write_lines
+from aflite_assets.errors import InvalidInputError, StoreError
+from aflite_assets.paths import old_kernels
+from aflite_assets.results.opening import open_store
+from aflite_assets.results.pins import Pin, pin, read_pins, unpin
+from aflite_assets.results.prune import KEEP, Pruned, prune
 from aflite_assets.wording import did_you_mean
-
-if TYPE_CHECKING:
-    from aflite_assets.results import ResultStore
-    from aflite_assets.results.pins import Pin
-    from aflite_assets.results.prune import Pruned
 
 _UNITS = {"d": "days", "h": "hours", "w": "weeks"}
 
@@ -37,36 +37,24 @@ inputs from which the result was computed.
 
 def add_commands(commands: Any) -> None:
     """Add `prune`, `pin`, `unpin` and `pins` to the command line's subparsers."""
-    prune = commands.add_parser("prune", help="remove results that are no longer needed", description=_PRUNE)
-    prune.add_argument(
-        "--keep",
-        type=_count,
-        default=None,
-        metavar="N",
-        help="number of refreshes per dataset that are kept (default: 3)",
-    )
-    prune.add_argument(
-        "--older-than",
-        type=age,
-        metavar="AGE",
-        help="remove only results older than this age, for example 30d, 12h or 2w",
-    )
-    prune.add_argument("--dry-run", action="store_true", help="list what would be removed, and remove nothing")
-    prune.add_argument(
-        "--yes", action="store_true", help="remove the leftovers of deleted datasets without a confirmation"
-    )
-    prune.set_defaults(command=_prune)
-    pin = commands.add_parser("pin", help="protect a result from `aflite prune`", description=_PIN)
-    pin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages: digits.published_dataset")
-    pin.add_argument("--note", default="", help="reason for the pin, which `aflite pins` prints")
-    pin.set_defaults(command=_pin)
-    unpin = commands.add_parser(
-        "unpin", help="remove pins", description="Removes the protection that `aflite pin` set."
-    )
-    unpin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages")
-    unpin.set_defaults(command=_unpin)
-    pins = commands.add_parser("pins", help="list the pinned results", description="Lists every pinned result.")
-    pins.set_defaults(command=_pins)
+    command = commands.add_parser("prune", help="remove results that are no longer needed", description=_PRUNE)
+    command.set_defaults(command=_prune)
+    keep = f"number of refreshes per dataset that are kept (default: {KEEP})"
+    command.add_argument("--keep", type=_count, default=KEEP, metavar="N", help=keep)
+    older = "remove only results older than this age, for example 30d, 12h or 2w"
+    command.add_argument("--older-than", type=age, metavar="AGE", help=older)
+    command.add_argument("--dry-run", action="store_true", help="list what would be removed, and remove nothing")
+    command.add_argument("--yes", action="store_true", help="remove leftovers of deleted datasets without confirmation")
+    command = commands.add_parser("pin", help="protect a result from `aflite prune`", description=_PIN)
+    command.set_defaults(command=_pin)
+    command.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or a stage: digits.published_dataset")
+    command.add_argument("--note", default="", help="reason for the pin, which `aflite pins` prints")
+    unpinning = "Removes the protection that `aflite pin` set."
+    command = commands.add_parser("unpin", help="remove pins", description=unpinning)
+    command.set_defaults(command=_unpin)
+    command.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages")
+    command = commands.add_parser("pins", help="list the pinned results", description="Lists every pinned result.")
+    command.set_defaults(command=_pins)
 
 
 def age(text: str) -> timedelta:
@@ -81,7 +69,7 @@ def age(text: str) -> timedelta:
     return timedelta(**{_UNITS[match[2]]: float(match[1])})
 
 
-def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
+def prune_lines(pruned: Pruned, *, dry_run: bool) -> Iterator[str]:
     """Yield lines about the results that were removed (by kind), kept (by reason), in use or damaged."""
     kinds = pruned.by_kind()
     if not kinds:
@@ -109,18 +97,14 @@ def _count(text: str) -> int:
 
 
 def _prune(options: argparse.Namespace) -> None:
-    from aflite_assets.paths import old_kernels
-    from aflite_assets.results.prune import KEEP, prune
-
-    store = _store()
+    store = open_store()
     left = find_leftovers(store)
-    if options.dry_run:
-        write_lines(sys.stdout, list(leftover_lines(left)))
-    is_removed = bool(left.words) if options.dry_run else confirmed(left, is_agreed=options.yes)
+    write_lines(sys.stdout, leftover_lines(left))
+    is_removed = bool(left.words) and (options.dry_run or options.yes or confirmed())
     deleted = list(left.words) if is_removed else []
     pruned = prune(
         store,
-        keep=KEEP if options.keep is None else options.keep,
+        keep=options.keep,
         older_than=options.older_than,
         dry_run=options.dry_run,
         caches=old_kernels(),
@@ -130,46 +114,36 @@ def _prune(options: argparse.Namespace) -> None:
         from aflite_assets.automation.leftovers import remove_leftovers
 
         remove_leftovers(deleted, left.instance)
-    write_lines(sys.stdout, list(prune_lines(pruned, dry_run=options.dry_run)))
+    write_lines(sys.stdout, prune_lines(pruned, dry_run=options.dry_run))
 
 
 def _pin(options: argparse.Namespace) -> None:
-    from aflite_assets.results.pins import pin
-
-    store = _store()
+    store = open_store()
     partition, stage = _named(options.name)
-    stages = [stage] if stage else [asset for asset, dataset, _ in store.partitions() if dataset == partition]
+    made = [asset for asset, dataset, _ in store.partitions() if dataset == partition]
+    stages = [stage] if stage else made or ["published_dataset"]  # whose error says what is missing
     results = [store.current(asset, partition) for asset in stages]
-    if not results:
-        results = [store.current("published_dataset", partition)]  # which says what is missing
     write_lines(sys.stdout, _pin_lines(pin(store, results, note=options.note)))
 
 
 def _unpin(options: argparse.Namespace) -> None:
-    from aflite_assets.errors import StoreError
-    from aflite_assets.results.pins import unpin
-
-    partition, stage = _named(options.name)
-    gone = unpin(_store(), partition, stage)
-    if not gone:
+    removed = unpin(open_store(), *_named(options.name))
+    if not removed:
         raise StoreError(f"no result of {options.name!r} is pinned; run `aflite pins` to list all pinned results")
-    write_lines(sys.stdout, [f"unpinned: {pin.asset} of {pin.partition}, {pin.key}" for pin in gone])
+    write_lines(sys.stdout, [f"unpinned: {pin.asset} of {pin.partition}, {pin.key}" for pin in removed])
 
 
 def _pins(_: argparse.Namespace) -> None:
-    from aflite_assets.results.pins import read_pins
-
-    pins = read_pins(_store())
+    pins = read_pins(open_store())
     write_lines(sys.stdout, _pin_lines(pins) if pins else ["nothing is pinned"])
 
 
-def _pin_lines(pins: "list[Pin]") -> list[str]:
+def _pin_lines(pins: Iterable[Pin]) -> list[str]:
     rows = [(pin.partition, pin.asset, pin.key, pin.pinned, escaped(pin.note)) for pin in pins]
     return table([("dataset", "stage", "key", "pinned", "note"), *rows])
 
 
 def _named(name: str) -> tuple[str, str | None]:
-    from aflite_assets.errors import InvalidInputError
     from aflite_assets.stages.pipeline import STAGES
 
     partition, _, stage = name.partition(".")
@@ -179,9 +153,3 @@ def _named(name: str) -> tuple[str, str | None]:
             f"{', '.join(STAGES)}, or give only the name of the dataset"
         )
     return partition, stage or None
-
-
-def _store() -> "ResultStore":
-    from aflite_assets.results.opening import open_store
-
-    return open_store()

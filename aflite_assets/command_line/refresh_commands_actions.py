@@ -14,7 +14,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from aflite_assets.command_line.leftovers import Leftovers, find_leftovers, leftover_lines
-from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, one_line, size, table, write_lines
+from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, size, table, write_lines
 from aflite_assets.data.loading import load_source
 from aflite_assets.errors import AfliteError
 from aflite_assets.refresh.due import RETRIED_BY_COMMAND, Due, outlooks
@@ -27,6 +27,7 @@ from aflite_assets.results.opening import open_store
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry, load_registry
 from aflite_assets.specs.sources import TableSource
+from aflite_assets.text import one_line
 
 FAILED = 1
 """Exit code of a refresh in which something failed or is refused."""

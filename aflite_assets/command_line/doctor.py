@@ -100,7 +100,7 @@ def _packages() -> Iterator[Problem]:
 
 
 def constraints_file() -> Path | None:
-    """Return the path of `constraints.txt` beside the package or in the working directory, or None if neither has it."""
+    """Return the path of `constraints.txt` beside the package or in the working directory, or None without a file."""
     places = (Path(__file__).parents[2] / "constraints.txt", Path("constraints.txt").absolute())
     return next((place for place in places if place.is_file()), None)
 

@@ -14,6 +14,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results.opening import open_store
 from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.stages.warmup.findings import length_line
 from aflite_assets.stages.warmup.warmup_split import text_lengths
 
 
@@ -46,7 +47,8 @@ def check(spec: DatasetSpec, *, device: DeviceSettings | None) -> None:
     plan = preview_plan(spec, data, challenges, reused=reused)
     _print(check_text.plan_section(data, plan))
     _print(all_warnings(data, challenges, plan, reused.get("cue_scan")))
-    _print(check_text.lengths_section(text_lengths(spec, raw.examples)))
+    lengths = text_lengths(spec, raw.examples)
+    _print(f"{name}: {length_line(facts)}" for name, facts in lengths.items() if "not_measured" not in facts)
     if device is not None:
         last = last_seconds(reused)
         _print(check_text.estimate_section(estimate_cost(raw.examples, plan, device=device, log=_progress, last=last)))

@@ -38,7 +38,8 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     raw, examples = data.raw, data.raw.examples
     yield f"{spec.name}: {escaped(spec.title)}" if spec.title else spec.name
     yield f"source: {spec.source.format}{_content(data.content)}"
-    yield f"read: {_how_read(data)} in {duration(data.seconds)}"
+    first = f"the first {count(data.first_rows or 0)} rows of each split, or a few of each class"
+    yield f"read: {'all rows' if data.complete else first} in {duration(data.seconds)}"
     yield ""
     yield from _number_table(_split_rows(data))
     yield ""
@@ -68,24 +69,20 @@ def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
 def plan_section(data: DataPreview, plan: RunPlan) -> Iterator[str]:
     """Yield the sizes of a planned run: the numbers of rows, iterations, train sets and cells (trained evaluators)."""
     settings, spec = plan.settings, plan.spec
+    sizes = spec.filter
     less = "no more often" if settings.comparison == "greater" else "less often"
-    own = {name: changes.model_dump(exclude_none=True) for name, changes in spec.filter.representations.items()}
+    train_size = sizes.train_size or ("as warm-up" if plan.warmup_rows else "a tenth of the pool")
     yield f"plan{_basis(data)}"
     lines = [
         *(line for one in parts("command_line.preview", StudyPreview) for line in one.lines(plan)),
         ("warm-up", _warmup(plan)),
         ("pool", f"{counted(plan.pool_rows, 'row')} to filter{_policy(plan)}"),
-        ("target_size", f"{_size(settings.target_size, spec.filter.target_size)} of train are kept at least"),
-        ("train_size", f"{_train_size(plan)} per classifier"),
-        ("slice_size", f"{_size(settings.slice_size, spec.filter.slice_size)} at most are removed per iteration"),
-        ("partitions", f"{count(settings.n_partitions)} per iteration"),
+        ("target_size", f"{_size(settings.target_size, sizes.target_size)} of train are kept at least"),
+        ("train_size", f"{_size(settings.train_size, train_size)} per classifier"),
+        ("slice_size", f"{_size(settings.slice_size, sizes.slice_size)} at most are removed per iteration"),
         ("threshold", f"{settings.threshold:g}: rows that are predicted {less} are kept"),
-        *(
-            (f"of {name}", ", ".join(f"{each} {value_text(one)}" for each, one in of.items()))
-            for name, of in own.items()
-        ),
         ("iterations", _iterations(plan)),
-        *(("weak model", _weak_model(weak_model, plan)) for weak_model in plan.weak_models.values()),
+        *(("weak model", _weak_model(name, weak, plan)) for name, weak in plan.weak_models.items()),
         ("train sets", _train_sets(plan)),
         ("test sets", ", ".join(f"{name} {count(rows)}" for name, rows in plan.test_rows.items()) + " rows"),
         ("cells", _cells(plan)),
@@ -164,12 +161,6 @@ def _content(content: Mapping[str, str | int]) -> str:
     return f", {counted(int(content['files']), 'file')}, sha256 {str(content['sha256'])[:16]}…" if content else ""
 
 
-def _how_read(data: DataPreview) -> str:
-    if data.complete:
-        return "all rows"
-    return f"the first {count(data.first_rows or 0)} rows of each split, or a few of each class"
-
-
 def _split_rows(data: DataPreview) -> list[list[str]]:
     """Return a table with one line per split, and a column for undecodable images if there are any."""
     raw, used, broken = data.raw, data.rows or {}, data.raw.undecodable_images
@@ -203,11 +194,8 @@ def _name(name: str) -> str:
 
 
 def _input(examples: Examples) -> str:
-    kind = {
-        "text": "sentence pairs" if "text_pair" in examples.table.column_names else "texts",
-        "image": "images",
-        "features": "feature vectors",
-    }[examples.modality]
+    text = "sentence pairs" if "text_pair" in examples.table.column_names else "texts"
+    kind = {"text": text, "image": "images", "features": "feature vectors"}[examples.modality]
     if examples.modality == "features":
         kind += f" of width {count(examples.features.shape[1])}"
     questions = _questions(examples)
@@ -281,9 +269,8 @@ def _categories(examples: Examples) -> dict[str, Any]:
 def _basis(data: DataPreview) -> str:
     if data.complete:
         return ""
-    if data.rows is None:
-        return " only for the rows that were read, because the total number is unknown"
-    return " according to the source, including rows that may be dropped"
+    unknown = " only for the rows that were read, because the total number is unknown"
+    return unknown if data.rows is None else " according to the source, including rows that may be dropped"
 
 
 def _warmup(plan: RunPlan) -> str:
@@ -316,15 +303,9 @@ def _iterations(plan: RunPlan) -> str:
     return each if runs == 1 else f"{each}, in each of {counted(runs, 'run')}"
 
 
-def _size(rows: int, setting: Count | str | None) -> str:
-    return f"{counted(rows, 'row')} ({setting})" if isinstance(setting, float) else counted(rows, "row")
-
-
-def _train_size(plan: RunPlan) -> str:
-    given, rows = plan.spec.filter.train_size, plan.settings.train_size
-    if given is not None:
-        return _size(rows, given)
-    return f"{counted(rows, 'row')} ({'as warm-up' if plan.warmup_rows else 'a tenth of the pool'})"
+def _size(rows: int, setting: Count | str) -> str:
+    """Return a number of rows with its setting, unless the setting is the number itself."""
+    return counted(rows, "row") if isinstance(setting, int) else f"{counted(rows, 'row')} ({setting})"
 
 
 def _train_sets(plan: RunPlan) -> str:
@@ -340,17 +321,15 @@ def _train_sets(plan: RunPlan) -> str:
     )
 
 
-def _weak_model(weak_model: PlannedWeakModel, plan: RunPlan) -> str:
-    trained = f"the first training of {weak_model.evaluator}"
-    if weak_model.evaluator is None:
-        trained = counted(weak_model.trainings, "training")
-    share = f"{percent(weak_model.taken / max(plan.full, 1))} % of full"
-    how = "assumed, because no run has counted them" if weak_model.assumption else "as in the current result"
-    return f"{weak_model.name}: {trained}, {counted(weak_model.taken, 'row')} taken ({share}, {how})"
+def _weak_model(name: str, weak: PlannedWeakModel, plan: RunPlan) -> str:
+    trained = f"the first training of {weak.evaluator}" if weak.evaluator else counted(weak.trainings, "training")
+    share = f"{percent(weak.taken / max(plan.full, 1))} % of full"
+    how = "assumed, because no run has counted them" if weak.assumption else "as in the current result"
+    return f"{name}: {trained}, {counted(weak.taken, 'row')} taken ({share}, {how})"
 
 
 def _cells(plan: RunPlan) -> str:
-    alone, seeds = len(plan.full_alone), counted(plan.seeds, "seed")
+    alone, seeds = len(plan.full_alone), counted(len(plan.spec.seeds), "seed")
     others = counted(len(plan.spec.evaluators) - alone, "evaluator")
     grid = f"{count(plan.cells)} = {others} x {counted(len(plan.train_sets), 'train set')} x {seeds}"
     return f"{grid} + {counted(alone, 'evaluator')} on full alone x {seeds}" if alone else grid

@@ -93,7 +93,8 @@ def estimate_cost(
     resolved, started = device.resolve().type, time.perf_counter()
     speeds, left = Speeds(raw, plan, device, log), [stage for stage in STAGES if stage not in last]
     trainings = [one for one in trainings_of(plan) if one.stage not in last]
-    lines = [CostLine("all stages", "their process", {"start": 1}, _start(trainings, speeds, stages=len(left)))]
+    start = speeds.start() * (1 + ANY_DATA * len(left) / len(STAGES))
+    lines = [CostLine("all stages", "their process", {"start": 1}, start)]
     lines += [CostLine(stage, LAST_RUN, {}, seconds) for stage, seconds in last.items()]
     if "cue_scan" in left:
         rows = sum(min(rows, most_scanned(raw.modality)) for rows in (plan.rows["train"], *plan.test_rows.values()))
@@ -110,13 +111,6 @@ def estimate_cost(
         for one, line in zip(trainings, trained, strict=True)
     ]
     return CostEstimate(tuple(lines), resolved, time.perf_counter() - started, bool(plan.kept), at_once)
-
-
-def _start(trainings: Sequence[Trainings], speeds: Speeds, *, stages: int) -> float:
-    """Return the seconds that do not depend on the data: the process, fixed work of stages, and first use of models."""
-    start = speeds.start() * (1 + ANY_DATA * stages / len(STAGES))
-    neural = [speeds.neural(one.settings) for one in trainings if not isinstance(one.settings, ClassicalModelSpec)]
-    return start + max((speed.first for speed in neural if speed is not None), default=0.0)
 
 
 def _training_line(one: Trainings, speeds: Speeds) -> CostLine:

@@ -131,7 +131,7 @@ def _few_chosen(spec: DatasetSpec, challenges: ChallengePreviews) -> Iterator[st
 def _verdict(plan: RunPlan) -> Iterator[str]:
     """Yield warnings about questions that the report will not be able to answer."""
     spec = plan.spec
-    if plan.seeds == 1:
+    if len(spec.seeds) == 1:
         yield "warning: `seeds` has one seed, so the variation between training runs is unknown; set seeds: [0, 1, 2]"
     splits = [split for split in (*spec.source.splits, *spec.holdout) if split != "train"]
     if not spec.challenge_sets and all(spec.filter.evaluation_rows_of(split) == "pooled" for split in splits):

@@ -50,25 +50,19 @@ class PlannedTrainSet:
 class PlannedWeakModel:
     """A model that a run would train so that a study can draw train rows from its training.
 
-    `evaluator`: the evaluator whose training runs are used, or None if the model is trained separately. `seeds`: number
-    of seeds with which the model is trained. `set_rows`: maximum number of rows of each set. `taken`: number of rows of
-    the main set. `assumption`: a sentence about the assumption behind the numbers, or "" if an earlier result gave
-    them. `train_sets`: sets on which every evaluator is trained.
+    `evaluator`: the evaluator whose training runs are used, or None if the model is trained separately, `trainings`
+    times. `set_rows`: maximum number of rows of each set. `taken`: number of rows of the main set. `assumption`: a
+    sentence about the assumption behind the numbers, or "" if an earlier result gave them. `train_sets`: sets on which
+    every evaluator is trained.
     """
 
-    name: str
     evaluator: str | None
     settings: NeuralModelSpec
-    seeds: int
+    trainings: int
     set_rows: Mapping[str, int]
     taken: int
     assumption: str = ""
     train_sets: tuple[PlannedTrainSet, ...] = ()
-
-    @property
-    def trainings(self) -> int:
-        """Number of training runs of the model that are not training runs of an evaluator."""
-        return 0 if self.evaluator is not None else self.seeds
 
 
 @dataclass(frozen=True)
@@ -102,11 +96,6 @@ class RunPlan:
         _ = self.settings, self.train_sets
 
     @property
-    def seeds(self) -> int:
-        """Number of seeds with which each evaluator is trained."""
-        return len(self.spec.seeds)
-
-    @property
     def test_rows(self) -> dict[str, int]:
         """Number of rows by test set: splits other than `train`, then challenge sets."""
         return {split: count for split, count in self.rows.items() if split != "train"} | dict(self.challenge_rows)
@@ -136,11 +125,6 @@ class RunPlan:
         """Number of rows that are filtered, including rows of other splits."""
         return self.train_pool_rows + self.entering("pooled")
 
-    @property
-    def scored_rows(self) -> int:
-        """Number of rows that the filter scores and may remove, but does not train on."""
-        return self.entering("scored")
-
     @cached_property
     def settings(self) -> FilterSettings:
         """The filter's settings in numbers of rows."""
@@ -165,7 +149,7 @@ class RunPlan:
 
         Rows that are only scored are assumed to be removed at the same rate as pool rows.
         """
-        return round(sum(self.pools) * (1 + self.scored_rows / self.pool_rows))
+        return round(sum(self.pools) * (1 + self.entering("scored") / self.pool_rows))
 
     @property
     def full(self) -> int:
@@ -230,7 +214,7 @@ class RunPlan:
     @property
     def cells(self) -> int:
         """Number of cells: for each evaluator, its train sets x seeds."""
-        return self.seeds * sum(len(self.train_sets_of(evaluator)) for evaluator in self.spec.evaluators)
+        return len(self.spec.seeds) * sum(len(self.train_sets_of(evaluator)) for evaluator in self.spec.evaluators)
 
 
 def most_iterations(

@@ -26,27 +26,14 @@ from aflite_assets.models.families import classical_family
 from aflite_assets.processors import available_cores
 from aflite_assets.scan.scan import ScanSettings, scan_examples
 from aflite_assets.specs.models.kinds import ClassicalModelSpec, EncoderSpec, NeuralModelSpec, OneStageSpec
-from aflite_assets.specs.models.settings import (
-    IdentityEncoderSpec,
-    LinearModelSpec,
-    MaxPpmiSpec,
-    RbfSvmSpec,
-    SurfaceEncoderSpec,
-)
+from aflite_assets.specs.models.settings import IdentityEncoderSpec, RbfSvmSpec, SurfaceEncoderSpec
 
 Timing = TypeVar("Timing")
 
 ENOUGH_SECONDS = 1.5
-"""Target duration of measurements in seconds. Training is measured for about this long; fits use more and more rows
-until a fit takes twice as long.
-"""
+"""Target duration of the measurement of a training. Fits use more and more rows until a fit takes twice as long."""
 
 MOST_STEPS, FEW_ROWS, SMALLEST_FIT = 128, 8, 64
-
-GROWTH = {LinearModelSpec: (1.0, 2.0), RbfSvmSpec: (1.5, 3.0), MaxPpmiSpec: (1.0, 2.0)}
-"""Smallest and largest exponent for the growth of a fit's duration with the number of train rows. The measured exponent
-is limited to this range.
-"""
 
 ASSUMED_WIDTH = 768
 """Assumed width of an encoder that could not be measured: the width of most text encoders of base size."""
@@ -63,16 +50,11 @@ LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_as
 
 @dataclass(frozen=True)
 class NeuralSpeed:
-    """Speed of a neural model: seconds per built or loaded `model`, per optimiser `step`, and per predicted or encoded
-    `row`.
-
-    `first`: seconds of the first training run in a process (on a few rows), which loads libraries and compiles code.
-    """
+    """Seconds of a neural model: per built or loaded `model`, per optimiser `step`, per predicted or encoded `row`."""
 
     model: float
     step: float
     row: float
-    first: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -137,12 +119,11 @@ class Speeds:
 
         The measurement uses the dataset's own features, or random features as wide as the features of the encoder.
         """
-        assumed, width = "", None
-        if not isinstance(encoder, IdentityEncoderSpec):
-            width = self._width(encoder)
-            assumed = "" if width is not None else f"assuming features of width {ASSUMED_WIDTH}"
-            width = width or ASSUMED_WIDTH
-        seconds, rows = self._once(("the filter's classifiers", width), lambda: self._time_filter(width))
+        given = isinstance(encoder, IdentityEncoderSpec)
+        width = None if isinstance(encoder, IdentityEncoderSpec) else self._width(encoder)
+        assumed = "" if given or width else f"assuming features of width {ASSUMED_WIDTH}"
+        key = ("the filter's classifiers", width if given else width or ASSUMED_WIDTH)
+        seconds, rows = self._once(key, lambda: self._time_filter(key[1]))
         few = f"measured on {rows:,} rows" if rows < self._plan.pool_rows else ""
         return seconds, "; ".join(filter(None, (assumed, few)))
 
@@ -166,12 +147,9 @@ class Speeds:
         return (time.perf_counter() - started) / len(rows)
 
     def _time_neural(self, settings: NeuralModelSpec) -> NeuralSpeed:
-        """Measure the duration of the training steps of a neural model.
-
-        A first training run on a few rows, which is timed separately, loads the libraries and compiles the code.
-        """
+        """Measure the training steps and predictions of a neural model, after a training that loads the libraries."""
         short, rows = settings.model_copy(update={"epochs": 1, "early_stopping": None}), settings.batch_size
-        first, _ = self._timed(short, FEW_ROWS, FEW_ROWS)
+        self._timed(short, FEW_ROWS, FEW_ROWS)
         wall, metrics = self._timed(short, rows, rows)
         steps = min(math.ceil(ENOUGH_SECONDS / metrics["seconds"]), MOST_STEPS)
         if steps > 1:
@@ -179,21 +157,21 @@ class Speeds:
             short = short.model_copy(update={"epochs": math.ceil(rows / len(self._train))})
             wall, metrics = self._timed(short, rows, rows)
         training, prediction = metrics["seconds"], metrics["prediction_seconds"]
-        row = prediction / min(rows, len(self._tests))
-        return NeuralSpeed(max(wall - training - prediction, 0.0), training / metrics["steps"], row, first)
+        built = max(wall - training - prediction, 0.0)
+        return NeuralSpeed(built, training / metrics["steps"], prediction / min(rows, len(self._tests)))
 
     def _time_classical(self, settings: ClassicalModelSpec) -> ClassicalSpeed:
         """Fit the model on increasing numbers of rows until a fit takes some seconds or all rows are used. Then measure
-        predictions.
+        predictions. The seconds of the last two fits give the growth.
         """
         self._timed(settings, 2 * FEW_ROWS, 0)
-        most, (low, high) = len(self._train), GROWTH[type(settings)]
+        most, low = len(self._train), 1.5 if isinstance(settings, RbfSvmSpec) else 1.0
         rows = min(SMALLEST_FIT, most)
         seconds, growth = self._timed(settings, rows, 0)[0], low
         while rows < most and seconds < 2 * ENOUGH_SECONDS:
             more = min(2 * rows, most)
             after, _ = self._timed(settings, more, 0)
-            growth = min(max(math.log(after / seconds) / math.log(more / rows), low), high)
+            growth = min(max(math.log(after / seconds) / math.log(more / rows), low), 2 * low)
             rows, seconds = more, after
         tested = min(rows, len(self._tests))
         row = max(self._timed(settings, rows, tested)[0] - seconds, 0.0) / tested
@@ -220,7 +198,7 @@ class Speeds:
         A first iteration, which is not measured, compiles the code. Also return the number of rows.
         """
         plan, wide = self._plan, self._raw.features.shape[1] if width is None else width
-        rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, MOST_VALUES // wide)
+        rows = min(plan.pool_rows + plan.entering("scored"), MOST_ROWS, MOST_VALUES // wide)
         if width is None:
             drawn = np.random.default_rng(0).permutation(len(self._raw))[:rows]
             features, labels = self._raw.features[drawn], self._raw.labels[drawn]

@@ -49,12 +49,12 @@ def _grid(plan: RunPlan) -> Iterator[Trainings]:
         if isinstance(evaluator, FineTunedSpec):
             yield _later_stages(name, recipes[name], plan, tested)
             continue
-        sizes = [one.rows for one in plan.train_sets for _ in range(one.fits(evaluator, plan.seeds))]
+        sizes = [one.rows for one in plan.train_sets for _ in range(one.fits(evaluator, len(spec.seeds)))]
         yield Trainings(GRID, name, evaluator, sizes, tested)
     asked = leaning_evaluator(spec.representations, spec.evaluators)
     if asked is None or spec.source.format in CHOICE_FORMATS:
         return
-    settings, rows = spec.evaluators[asked], most_rows_of_set(plan.full, len(spec.evaluators), plan.seeds)
+    settings, rows = spec.evaluators[asked], most_rows_of_set(plan.full, len(spec.evaluators), len(spec.seeds))
     assert not isinstance(settings, FineTunedSpec)  # such an evaluator is not asked
     yield Trainings(GRID, f"{asked} (leaning)", settings, [rows] * 2 * TRAININGS * MOST_CANDIDATES, tested, _LEANING)
 
@@ -64,7 +64,7 @@ def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trai
 
     The first stage belongs to the evaluator from which the recipe starts.
     """
-    models = sum(train_set.fits(recipe.settings, plan.seeds) for train_set in plan.train_sets_of(name))
+    models = sum(train_set.fits(recipe.settings, len(plan.spec.seeds)) for train_set in plan.train_sets_of(name))
     unread = [one for one in recipe.sets if one not in plan.fine_tune_rows]
     notes = [f"without the stages on {', '.join(unread)}, which cannot be read"] if unread else []
     notes += dict.fromkeys(filter(None, (plan.weak_models[one.weak_model].assumption for one in recipe.drawn)))

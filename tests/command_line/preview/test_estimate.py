@@ -184,7 +184,7 @@ def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, stor
     assert results["filtered_sets"].result.summary["given"]["iterations"] <= plan.most_iterations
     cells = _cells(results)
     made = {cell["train_set"] for cell in cells}
-    assert len(cells) == len(made) * len(circles_spec.evaluators) * plan.seeds
+    assert len(cells) == len(made) * len(circles_spec.evaluators) * len(plan.spec.seeds)
     assert len(cells) == plan.cells
     # Of each model, the sets that are drawn anew for each of two seeds, and the others.
     drawn = [train_set.drawn_per_seed for train_set in plan.train_sets if train_set.name in made]
@@ -221,8 +221,7 @@ def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, mo
 def test_a_run_starts_one_process(digits: Foreseen) -> None:
     first = digits.estimate.lines[0]
     assert (first.stage, first.what, first.counts) == ("all stages", "their process", {"start": 1})
-    assert first.seconds is not None
-    assert 2.8 * (1 + cost_estimate.ANY_DATA) < first.seconds < 60  # the network's first use comes on top
+    assert first.seconds == pytest.approx(2.8 * (1 + cost_estimate.ANY_DATA))
 
 
 def test_small_evaluators_share_the_cores_where_there_is_enough_to_do(

@@ -56,7 +56,7 @@ SPEC: dict[str, Any] = {
 
 def test_sizes_and_cells_of_a_plan() -> None:
     plan = RunPlan(parse_spec(SPEC), {"train": 1200, "test": 300}, challenge_rows={"odd": 7}, warmup_rows=200)
-    assert (plan.embedded_rows, plan.pool_rows, plan.scored_rows) == (1300, 1000, 300)
+    assert (plan.embedded_rows, plan.pool_rows, plan.entering("scored")) == (1300, 1000, 300)
     assert (plan.settings.target_size, plan.settings.train_size) == (500, 200)
     assert plan.most_iterations == 6
     assert plan.pools == [1000, 900, 800, 700, 600, 500]
@@ -74,7 +74,7 @@ def test_sizes_and_cells_of_a_plan() -> None:
 def test_rows_of_other_splits_go_where_the_policy_says(policy: str, pool: int, scored: int) -> None:
     spec = parse_spec({**SPEC, "filter": {"evaluation_rows": policy}})
     plan = RunPlan(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
-    assert (plan.pool_rows, plan.scored_rows) == (pool, scored)
+    assert (plan.pool_rows, plan.entering("scored")) == (pool, scored)
 
 
 def test_a_ranking_to_compare_has_train_sets_and_cells_of_its_own() -> None:
@@ -98,7 +98,7 @@ def test_a_ranking_to_compare_has_train_sets_and_cells_of_its_own() -> None:
     of_one = [train_set for train_set in alone.train_sets if train_set.representation == "one"]
     of_other = [train_set for train_set in both.train_sets if train_set.representation == "one_by_predictability"]
     assert [(one.name, one.rows) for one in of_other] == [(one.name, one.rows) for one in of_one]
-    assert both.cells - alone.cells == both.seeds * len(of_one)
+    assert both.cells - alone.cells == len(both.spec.seeds) * len(of_one)
 
 
 def test_full_with_warmup_rows_is_the_whole_train_split() -> None:

@@ -87,8 +87,8 @@ def test_classical_models_are_fitted_on_all_rows_where_that_is_quick(
 ) -> None:
     speed = speeds.classical(settings)
     assert speed.rows == 200
-    low, high = timing.GROWTH[type(settings)]
-    assert low <= speed.growth <= high
+    least = 1.5 if settings.kind == "rbf_svm" else 1.0
+    assert least <= speed.growth <= 2 * least
     assert speed.seconds(200, 60) >= speed.fit > 0
     assert speed.row_grows == (settings.kind == "rbf_svm")
     assert speeds.classical(settings) is speed
@@ -117,7 +117,7 @@ def test_a_network_is_timed_with_as_many_steps_as_take_long_enough(
     speed = speeds.neural(NETWORK)
     assert speed is not None
     assert steps == [1, 1, 5]
-    assert min(speed.step, speed.row, speed.first) > 0
+    assert min(speed.step, speed.row) > 0
     assert speed.model >= 0
     monkeypatch.setattr(timing, "ENOUGH_SECONDS", 1e-9)
     speeds.neural(NETWORK.model_copy(update={"batch_size": 8}))

@@ -67,11 +67,11 @@ class ForgettablesPreview(StudyPreview):
                     other = known.get(cut.as_many_as, {}).get("forgettable", ASSUMED_SHARE)
                     shares[cut.set_name] = min(shares["forgettable"], other)
             set_rows = {each: round(share * full_rows) for each, share in shares.items()}
+            seeds = entry.training_seeds(seed=spec.seed, seeds=spec.seeds)
             planned[name] = PlannedWeakModel(
-                name,
                 entry.evaluator,
                 entry.settings(spec.evaluators),
-                len(entry.training_seeds(seed=spec.seed, seeds=spec.seeds)),
+                0 if entry.evaluator is not None else len(seeds),
                 set_rows,
                 set_rows["forgettable"],
                 assumption="" if name in known else _ASSUMED,

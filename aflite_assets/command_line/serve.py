@@ -185,25 +185,31 @@ def index_page(store: ResultStore) -> str:
 def _index_item(store: ResultStore, dataset: str) -> str | None:
     name = html.escape(dataset)
     try:
-        report = _current_report(store, dataset)
+        address = _current_report(store, dataset)
     except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError):
         raise
     except StoreError as error:
         return f"{name} is not shown: {html.escape(str(error))}"
-    if report is None:
+    return None if address is None else f'<a href="/{html.escape(address)}">{name}</a>'
+
+
+def _current_report(store: ResultStore, dataset: str) -> str | None:
+    """Return the path of a dataset's current report on the server, or None if the dataset has no report.
+
+    Raises:
+        StoreError: the report's files are missing or differ from the published files.
+    """
+    if not NAME.fullmatch(dataset) or store.current_key(_REPORTS, dataset) is None:
         return None
+    report = store.current(_REPORTS, dataset).path / "report.html"
     address = report.relative_to(store.root).as_posix()
     is_here = _plain_file(store.root.resolve() / address) is not None
-    if problem := _damage(report) if is_here else "its current report is missing":
-        return f"{name} is not shown: {html.escape(problem)}; materialise {_REPORTS} of it again"
-    return f'<a href="/{html.escape(address)}">{name}</a>'
-
-
-def _current_report(store: ResultStore, dataset: str) -> Path | None:
-    """Return the page of a dataset's current report on this machine, or None if the dataset has no report."""
-    if store.current_key(_REPORTS, dataset) is None:
-        return None
-    return store.current(_REPORTS, dataset).path / "report.html"
+    if problem := _damage(report) if is_here else "its page is missing":
+        raise StoreError(
+            f"the report of {dataset!r} differs from the published report ({problem}); run `aflite refresh {dataset}` "
+            "to write the report again"
+        )
+    return address
 
 
 def _damage(report: Path) -> str:
@@ -233,7 +239,7 @@ def report_path(store: ResultStore, dataset: str) -> str:
     Raises:
         StoreError: the dataset has no report, or the report's files differ from the published files.
     """
-    report = _current_report(store, dataset) if NAME.fullmatch(dataset) else None
+    report = _current_report(store, dataset)
     if report is None:
         names = [name for asset, name, _ in store.partitions() if asset == _REPORTS]
         made = [name for name in names if store.backend.exists(f"{_REPORTS}/{name}/{CURRENT}")]
@@ -242,12 +248,7 @@ def report_path(store: ResultStore, dataset: str) -> str:
             f"the dataset {dataset!r} has no report in {store.place}; run `aflite refresh {dataset}` to write the "
             f"report{have}"
         )
-    if damage := _damage(report):
-        raise StoreError(
-            f"the report of {dataset!r} differs from the published report ({damage}); run `aflite refresh {dataset}` "
-            "to write the report again"
-        )
-    return report.relative_to(store.root).as_posix()
+    return report
 
 
 def add_commands(commands: Any) -> None:

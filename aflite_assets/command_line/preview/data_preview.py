@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from aflite_assets.command_line.preview.known_sizes import known_kept
 from aflite_assets.command_line.preview.run_plan import RunPlan, StudyPreview
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.image_folders import image_paths
@@ -23,7 +22,8 @@ from aflite_assets.data.raw_table.table import RawTable
 from aflite_assets.data.sampling import resolve_count
 from aflite_assets.diagnostics.data_checks.context import SourceFacts
 from aflite_assets.errors import MissingDataError
-from aflite_assets.results import PublishedResult
+from aflite_assets.refresh.plan import plan_dataset
+from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.sources import HubSource, ImageFolderSource, LabelledFolder, SourceSpec
 from aflite_assets.stages.data.challenge_sets import build_challenge, decodable_challenge, load_challenge
@@ -237,9 +237,16 @@ def preview_plan(
         curve=curve,
         sample=sample,
         sampled_rows=sampled_rows,
-        drawn_shares={name: shares for one in previews for name, shares in one.known(reused).items()},
-        kept=known_kept(reused),
+        reused=reused,
     )
+
+
+def reused_results(spec: DatasetSpec, store: ResultStore) -> dict[str, PublishedResult]:
+    """Return the current results that a run would reuse, by stage."""
+    if spec.name not in store.datasets():
+        return {}
+    reused = [one.stage for one in plan_dataset(spec, store).stages if one.current]
+    return {stage: store.current(stage, spec.name) for stage in reused}
 
 
 def _largest_group(spec: DatasetSpec, filtered: Examples) -> int:

@@ -1,6 +1,6 @@
 """Warnings of `aflite check` about settings that are valid but probably not intended, with the settings to change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import yaml
@@ -28,12 +28,10 @@ WORST_CASE_ROWS = 1_537
 _ROUNDING = 1e-9
 
 
-def all_warnings(
-    data: DataPreview, challenges: ChallengePreviews, plan: RunPlan, scan: PublishedResult | None
-) -> Iterator[str]:
-    """Yield all warnings about a planned run; `scan`: the current result of the stage `cue_scan`, if it is reused."""
+def all_warnings(data: DataPreview, challenges: ChallengePreviews, plan: RunPlan) -> Iterator[str]:
+    """Yield all warnings about a planned run."""
     spec, examples = plan.spec, data.raw.examples
-    yield from scan_section(spec, scan)
+    yield from scan_section(spec, plan.reused)
     yield from _threshold(spec, examples)
     for one in parts("command_line.preview", StudyPreview):
         yield from one.warnings(plan, classes=len(examples.label_names))
@@ -44,18 +42,18 @@ def all_warnings(
     yield from _planted(spec, examples)
 
 
-def scan_section(spec: DatasetSpec, scan: PublishedResult | None) -> Iterator[str]:
+def scan_section(spec: DatasetSpec, reused: Mapping[str, PublishedResult]) -> Iterator[str]:
     """Yield a line if a run may stop because of the setting `scan.stop`.
 
-    If the dataset has a current scan, a warning is yielded only if this scan found an artefact.
+    If the run would reuse a scan, a warning is yielded only if this scan found an artefact.
     """
     if spec.scan.stop == "never":
         return
-    if scan is None:
+    if "cue_scan" not in reused:
         yield "`scan.stop` is artefact: if `cue_scan` finds an artefact, the run ends, and no model is trained"
         return
     try:
-        refuse_artefact(spec, scan)
+        refuse_artefact(spec, reused["cue_scan"])
     except ArtefactFoundError as error:
         yield escaped(f"warning: a run would end after cue_scan: {error}")
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import fmean
 from typing import NamedTuple
 
 from aflite_assets.algorithm import FilterSettings
@@ -73,8 +74,7 @@ class RunPlan:
     `challenge_rows`, `fine_tune_rows`: number of test rows, and maximum number of rows for fine-tuning, by challenge
     set. `largest_group`: size of the pool's largest group, if whole groups are removed. `curve`: sample sizes for
     `warmup.size: auto`. `sample`: possible numbers of train rows that a study selects; the plan assumes `sampled_rows`.
-    `drawn_shares`: shares of drawn rows in an earlier result (see `StudyPreview.known`). `kept`: number of kept train
-    rows in an earlier result, by filtered set (see `known_sizes.known_kept`).
+    `reused`: the current results that the run would reuse, by stage.
 
     Raises:
         DataError: the data have too few rows for the filter's sizes.
@@ -89,8 +89,7 @@ class RunPlan:
     curve: CurveSizes | None = None
     sample: CurveSizes | None = None
     sampled_rows: int | None = None
-    drawn_shares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    kept: Mapping[str, int] = field(default_factory=dict)
+    reused: Mapping[str, PublishedResult] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _ = self.settings, self.train_sets
@@ -124,6 +123,16 @@ class RunPlan:
     def pool_rows(self) -> int:
         """Number of rows that are filtered, including rows of other splits."""
         return self.train_pool_rows + self.entering("pooled")
+
+    @cached_property
+    def kept(self) -> dict[str, int]:
+        """Number of train rows of each filtered set, by name; empty if the run would filter again.
+
+        If the filter ran several times, the number is the mean over its runs.
+        """
+        summary = self.reused["filtered_sets"].summary if "filtered_sets" in self.reused else {}
+        runs = {name: facts.get("kept_train_rows") or [facts["kept"]["train"]] for name, facts in summary.items()}
+        return {name: round(fmean(rows)) for name, rows in runs.items()}
 
     @cached_property
     def settings(self) -> FilterSettings:
@@ -165,7 +174,7 @@ class RunPlan:
     def weak_models(self) -> Mapping[str, PlannedWeakModel]:
         """Models from whose training studies draw rows, by name."""
         previews = parts("command_line.preview", StudyPreview)
-        drawn = [one.draw(self.spec, self.full, self.drawn_shares) for one in previews]
+        drawn = [one.draw(self.spec, self.full, self.reused) for one in previews]
         return {name: planned for of_study in drawn for name, planned in of_study.items()}
 
     @cached_property
@@ -289,13 +298,9 @@ class StudyPreview:
         return None
 
     def draw(
-        self, spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
+        self, spec: DatasetSpec, full_rows: int, reused: Mapping[str, PublishedResult]
     ) -> Mapping[str, PlannedWeakModel]:
-        """Return the models from whose training rows are drawn, by name; `known`: the value of `known`, if known."""
-        return {}
-
-    def known(self, reused: Mapping[str, PublishedResult]) -> Mapping[str, Mapping[str, float]]:
-        """Return the sizes of each model's sets, as shares of `full`, in the results that a run would reuse."""
+        """Return the models from whose training rows are drawn, by name; `reused`: results that the run would reuse."""
         return {}
 
     def trainings(self, plan: RunPlan) -> Iterator[Trainings]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,14 @@ import pytest
 
 from aflite_assets.command_line.preview import estimate as cost_estimate
 from aflite_assets.command_line.preview import timing
-from aflite_assets.command_line.preview.check_text import estimate_section
-from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.estimate import LAST_RUN, CostEstimate, CostLine, estimate_cost
-from aflite_assets.command_line.preview.known_sizes import last_seconds, reused_results
+from aflite_assets.command_line.preview.check import estimate_section
+from aflite_assets.command_line.preview.data_preview import (
+    preview_challenges,
+    preview_data,
+    preview_plan,
+    reused_results,
+)
+from aflite_assets.command_line.preview.estimate import LAST_RUN, CostEstimate, CostLine, estimate_cost, last_seconds
 from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.command_line.preview.timing import ClassicalSpeed, Speeds
 from aflite_assets.models.devices import DeviceSettings
@@ -257,7 +261,9 @@ def test_stages_that_a_run_would_find_have_their_last_seconds(
     data = preview_data(digits.spec)
     logged: list[str] = []
     on_cpu = DeviceSettings("cpu")
-    estimate = estimate_cost(data.raw.examples, digits.plan, device=on_cpu, log=logged.append, last=last)
+    reused = reused_results(digits.spec, digits_store)
+    plan = replace(digits.plan, reused=reused)
+    estimate = estimate_cost(data.raw.examples, plan, device=on_cpu, log=logged.append)
     assert logged == ["measuring the start of a process"]
     assert estimate.seconds == pytest.approx(2.8 + sum(made.values()))
     assert [line.stage for line in estimate.lines if line.what == LAST_RUN] == list(STAGES)
@@ -269,7 +275,8 @@ def test_stages_that_a_run_would_find_have_their_last_seconds(
     known = last_seconds(reused_results(other, digits_store))
     assert {"warmup_models", "embeddings", "filtered_sets"} <= set(known)
     assert not {"evaluator_models", "analysis", "benchmark_report"} & set(known)
-    estimate = estimate_cost(data.raw.examples, digits.plan, device=on_cpu, log=logged.append, last=known)
+    plan = replace(digits.plan, reused=reused_results(other, digits_store))
+    estimate = estimate_cost(data.raw.examples, plan, device=on_cpu, log=logged.append)
     stages = [line.stage for line in estimate.lines if line.what != LAST_RUN]
     assert stages == ["all stages"] + ["evaluator_models"] * 3
     assert logged[1:] == [

@@ -5,10 +5,15 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.command_line.preview.check_text import estimate_section, plan_section
-from aflite_assets.command_line.preview.data_preview import DataPreview, preview_challenges, preview_data, preview_plan
+from aflite_assets.command_line.preview.check import estimate_section, plan_section
+from aflite_assets.command_line.preview.data_preview import (
+    DataPreview,
+    preview_challenges,
+    preview_data,
+    preview_plan,
+    reused_results,
+)
 from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine
-from aflite_assets.command_line.preview.known_sizes import known_kept, reused_results
 from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
@@ -90,7 +95,7 @@ def test_a_result_that_a_run_would_not_find_says_nothing(changes: dict[str, Any]
 
 def test_what_is_found_stays_as_it_is(filtered: ResultStore) -> None:
     before = sorted(filtered.root.rglob("*"))
-    assert known_kept(reused_results(parse_spec(CIRCLES), filtered)) == {"given": _kept(filtered)}
+    assert _planned(filtered)[2].kept == {"given": _kept(filtered)}
     assert sorted(filtered.root.rglob("*")) == before
 
 
@@ -99,7 +104,7 @@ def test_of_several_runs_of_the_filter_the_mean_is_taken(tmp_path: Path) -> None
     _run(parse_spec(content), store)
     runs = store.current("filtered_sets", "small_circles").summary["given"]["kept_train_rows"]
     assert len(runs) == 2
-    assert known_kept(reused_results(parse_spec(content), store)) == {"given": round(sum(runs) / 2)}
+    assert _planned(store, filter_seeds=2, seeds=[0, 1])[2].kept == {"given": round(sum(runs) / 2)}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from aflite_assets.command_line.preview.check_text import plan_section
+from aflite_assets.command_line.preview.check import plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.plan_warnings import rates_section, train_sets_section, yaml_number
 from aflite_assets.errors import DataError

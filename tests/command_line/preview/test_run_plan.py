@@ -1,5 +1,6 @@
 """Counts known before a run are those that the run has; the pipeline's own counts are compared in `test_estimate`."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -142,13 +143,21 @@ FORGETTING: dict[str, Any] = {
 }
 
 
-def _forgetting(shares: dict[str, dict[str, float]] | None = None, **changes: Any) -> RunPlan:
+def _published(taken: dict[str, float]) -> Any:
+    """A result of `forgettable_sets` by the share of `full` that each model forgot; all of it was never learnt."""
+    models = {
+        name: {"taken": 1000 * share, "never_learnt": 1000 * share, "rows": 1000} for name, share in taken.items()
+    }
+    return SimpleNamespace(summary={"models": models})
+
+
+def _forgetting(shares: dict[str, float] | None = None, **changes: Any) -> RunPlan:
     return RunPlan(
         parse_spec({**FORGETTING, **changes}),
         {"train": 1200, "test": 300},
         challenge_rows={},
         warmup_rows=200,
-        drawn_shares=shares or {},
+        reused={"forgettable_sets": _published(shares)} if shares else {},
     )
 
 
@@ -159,7 +168,7 @@ def test_weak_models_are_planned_with_a_fifth_of_full_until_a_result_says_more()
         "forgettable": 200, "random": 200, "never_learnt": 200, "highest_loss": 200, "highest_loss_10": 100,
     }  # fmt: skip
     assert (own.trainings, own.evaluator, bool(own.assumption)) == (0, "net", True)
-    known, own = _forgetting({"bow": {"forgettable": 0.07, "random": 0.07}}).weak_models.values()
+    known, own = _forgetting({"bow": 0.07}).weak_models.values()
     assert (bool(known.assumption), known.taken, known.set_rows["random"], known.set_rows["highest_loss_10"]) == (
         False, 70, 70, 100,
     )  # fmt: skip
@@ -179,7 +188,7 @@ def test_evaluators_that_go_on_with_forgettable_rows_run_on_full_alone() -> None
         PlannedTrainSet("random_forgettable_bow", None, 200, drawn_per_seed=True),
     )
     assert plan.cells == (2 * 8 + 2) * 3
-    assert len(_forgetting({"bow": {"forgettable": 0.0}}).train_sets) == 6
+    assert len(_forgetting({"bow": 0.0}).train_sets) == 6
 
 
 def test_scored_rows_are_those_of_every_iteration() -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from aflite_assets.command_line.main import main
-from aflite_assets.command_line.preview.known_sizes import reused_results
+from aflite_assets.command_line.preview.data_preview import reused_results
 from aflite_assets.command_line.preview.plan_warnings import scan_section
 from aflite_assets.errors import ArtefactFoundError, SpecError
 from aflite_assets.refresh.plan import plan_dataset
@@ -129,7 +129,7 @@ def test_a_plan_calls_what_follows_refused_and_says_why(tmp_path: Path, store: R
 
 
 def _warned(spec: DatasetSpec, store: ResultStore) -> list[str]:
-    return list(scan_section(spec, reused_results(spec, store).get("cue_scan")))
+    return list(scan_section(spec, reused_results(spec, store)))
 
 
 def test_a_sample_is_not_tried_with_an_artefact(tmp_path: Path, store: ResultStore) -> None:

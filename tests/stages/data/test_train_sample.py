@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.command_line.preview import timing
-from aflite_assets.command_line.preview.check_text import plan_section
+from aflite_assets.command_line.preview.check import plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.estimate import estimate_cost
 from aflite_assets.data.examples import Examples

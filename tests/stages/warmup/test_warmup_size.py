@@ -14,10 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.command_line.preview import timing
-from aflite_assets.command_line.preview.check_text import estimate_section, plan_section
+from aflite_assets.command_line.preview.check import estimate_section, plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.estimate import estimate_cost
-from aflite_assets.command_line.preview.trainings import AUTO_NOTE
+from aflite_assets.command_line.preview.estimate import AUTO_NOTE, estimate_cost
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError, ModelError

@@ -38,6 +38,20 @@ def _alone(name: str, rows: int) -> tuple[PlannedTrainSet, ...]:
     return tuple(PlannedTrainSet(f"{each}_{name}", None, rows, drawn_per_seed=drawn) for each, drawn in names)
 
 
+def _known_shares(reused: Mapping[str, PublishedResult]) -> Mapping[str, Mapping[str, float]]:
+    """Return the sizes of each weak model's sets of forgettable rows, as shares of `full`.
+
+    If a run would not reuse a result of `forgettable_sets`, the mapping is empty.
+    """
+    models = reused["forgettable_sets"].summary.get("models", {}) if "forgettable_sets" in reused else {}
+    known = {}
+    for name, facts in models.items():
+        taken = facts["taken"] / facts["rows"]
+        known[name] = dict.fromkeys(("forgettable", "random", "highest_loss"), taken)
+        known[name]["never_learnt"] = facts["never_learnt"] / facts["rows"]
+    return known
+
+
 class ForgettablesPreview(StudyPreview):
     """The part of the preview about weak models."""
 
@@ -51,13 +65,10 @@ class ForgettablesPreview(StudyPreview):
                     raise ModelError(f"`forgettables.{name}.model`: {error}") from error
 
     def draw(
-        self, spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
+        self, spec: DatasetSpec, full_rows: int, reused: Mapping[str, PublishedResult]
     ) -> Mapping[str, PlannedWeakModel]:
-        """Return the planned weak models by name.
-
-        `known`: for each weak model, the sizes of its sets of rows in an earlier result, as shares of `full`.
-        """
-        planned, recipes = {}, recipes_of(spec.evaluators).values()
+        """Return the planned weak models by name; the sizes of their sets are known from a result of the stage."""
+        planned, recipes, known = {}, recipes_of(spec.evaluators).values(), _known_shares(reused)
         for name, entry in ForgettablesSettings.of(spec).forgettables.items():
             shares = dict.fromkeys(("forgettable", "random", "never_learnt", "highest_loss"), ASSUMED_SHARE)
             shares |= known.get(name, {})
@@ -78,19 +89,6 @@ class ForgettablesPreview(StudyPreview):
                 train_sets=_alone(name, set_rows["forgettable"]) if entry.alone else (),
             )
         return planned
-
-    def known(self, reused: Mapping[str, PublishedResult]) -> Mapping[str, Mapping[str, float]]:
-        """Return the sizes of each weak model's sets of forgettable rows, as shares of `full`.
-
-        If a run would not reuse a result of `forgettable_sets`, the mapping is empty.
-        """
-        models = reused["forgettable_sets"].summary.get("models", {}) if "forgettable_sets" in reused else {}
-        known = {}
-        for name, facts in models.items():
-            taken = facts["taken"] / facts["rows"]
-            known[name] = dict.fromkeys(("forgettable", "random", "highest_loss"), taken)
-            known[name]["never_learnt"] = facts["never_learnt"] / facts["rows"]
-        return known
 
     def trainings(self, plan: RunPlan) -> Iterator[Trainings]:
         """Yield the trainings of the weak models."""

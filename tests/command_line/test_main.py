@@ -375,7 +375,7 @@ def test_first_rows_are_named_by_their_line_where_that_is_known(
     pq.write_table(read_csv(tmp_path / "test.csv"), tmp_path / "test.parquet")
     files = {"format": "parquet", "splits": {"train": "train.parquet", "test": "test.parquet"}}
     _, printed, _ = _checked(make(source=files), capsys)
-    assert "train, source row 0: label no" in printed
+    assert "train.parquet (train, source row 0): label no" in printed
 
 
 @pytest.mark.parametrize(

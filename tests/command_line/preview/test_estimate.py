@@ -106,9 +106,9 @@ def test_one_network_is_measured_once(digits: Foreseen) -> None:
     # It stands as encoder and, with other epochs, as evaluator.
     assert digits.measured == [
         "measuring the start of a process",
-        "measuring training and prediction of timm_image",
         "measuring the scan for cues",
         "measuring the filter's classifiers",
+        "measuring training and prediction of timm_image",
         "measuring fits of linear",
     ]
     assert digits.estimate.not_measured == ()
@@ -280,8 +280,8 @@ def test_stages_that_a_run_would_find_have_their_last_seconds(
     stages = [line.stage for line in estimate.lines if line.what != LAST_RUN]
     assert stages == ["all stages"] + ["evaluator_models"] * 3
     assert logged[1:] == [
-        "measuring the start of a process", "measuring training and prediction of timm_image",
-        "measuring fits of linear",
+        "measuring the start of a process", "measuring fits of linear",
+        "measuring training and prediction of timm_image",
     ]  # fmt: skip
 
 

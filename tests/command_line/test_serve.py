@@ -228,10 +228,7 @@ def test_a_report_that_lies_elsewhere_is_not_linked(server: ResultServer, tmp_pa
         "pipe": "current.json cannot be read (the path is not a regular file)",
         "odd name": "",
         "missing": f"{server.root}/benchmark_report/broken/{KEY}; materialise it again",
-    }.get(
-        kind,
-        "broken is not shown: the report of &#x27;broken&#x27; differs from the published report (its page is missing); run ",
-    )
+    }.get(kind, "of &#x27;broken&#x27; differs from the published report (its page is missing); run `aflite refresh")
     assert expected in page
     assert f'<a href="/{REPORT}">digits</a>' in page
     assert page.count("<a ") == 1

@@ -92,11 +92,17 @@ class Speeds:
 
     def start(self) -> float:
         """Return the seconds until a new process is ready to run a stage."""
-        return self._once(("the start of a process", None), start_seconds)
+        self._log("measuring the start of a process")
+        return start_seconds()
 
     def scan(self) -> float:
         """Return the seconds that the scan for cues takes per row."""
-        return self._once(("the scan for cues", None), self._time_scan)
+        self._log("measuring the scan for cues")
+        rows = sample(self._train, MOST_SCANNED[self._train.modality])
+        for scanned in (sample(rows, max(len(rows) // 10, 1)), rows):  # the first loads libraries
+            started = time.perf_counter()
+            scan_examples(scanned, settings=ScanSettings(threads=available_cores()), seed=0)
+        return (time.perf_counter() - started) / len(rows)
 
     def neural(self, settings: NeuralModelSpec) -> NeuralSpeed | None:
         """Return the speed of a neural model, or None if its weights are not on this machine.
@@ -138,13 +144,6 @@ class Speeds:
         with isolated_random_state(0):
             classifier = new_classifier(encoder, sample(self._train, FEW_ROWS), lambda _: None)
             return NeuralEncoder(classifier, self._device).width
-
-    def _time_scan(self) -> float:
-        rows = sample(self._train, MOST_SCANNED[self._train.modality])
-        for scanned in (sample(rows, max(len(rows) // 10, 1)), rows):  # the first loads libraries
-            started = time.perf_counter()
-            scan_examples(scanned, settings=ScanSettings(threads=available_cores()), seed=0)
-        return (time.perf_counter() - started) / len(rows)
 
     def _time_neural(self, settings: NeuralModelSpec) -> NeuralSpeed:
         """Measure the training steps and predictions of a neural model, after a training that loads the libraries."""

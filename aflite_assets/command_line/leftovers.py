@@ -5,46 +5,30 @@ prune`.
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from aflite_assets.command_line.terminal import size, write_lines
 from aflite_assets.results.locks import occupant
 from aflite_assets.results.store import ResultStore
 from aflite_assets.wording import counted
 
-if TYPE_CHECKING:
-    from aflite_assets.automation.leftovers import InstanceLeftovers
 
+def find_leftovers(store: ResultStore) -> dict[str, str]:
+    """Describe the results, queued runs and listed partitions of datasets without a YAML file, by dataset.
 
-@dataclass(frozen=True)
-class Leftovers:
-    """Leftovers of datasets without a YAML file.
-
-    `words`: a description of the leftovers by dataset. `instance`: the leftovers in Dagster's instance, or None if
-    `DAGSTER_HOME` is not set.
-    """
-
-    words: Mapping[str, str]
-    instance: "InstanceLeftovers | None"
-
-
-def find_leftovers(store: ResultStore) -> Leftovers:
-    """Find results, queued runs and listed partitions of datasets without a YAML file.
-
-    Datasets that a process is running are left out.
+    Datasets that a process is running are left out. Dagster's instance is examined if `DAGSTER_HOME` is set.
     """
     from aflite_assets.specs.registry import load_registry
 
     made = store.datasets()
     registry = load_registry(made=made)
-    instance = None
+    queued: Mapping[str, list[str]] = {}
+    listed: frozenset[str] = frozenset()
     if os.environ.get("DAGSTER_HOME"):
         # Imported here: Dagster takes seconds.
         from aflite_assets.automation import leftovers
 
-        instance = leftovers.find_leftovers(registry)
-    queued, listed = ({}, frozenset()) if instance is None else (instance.queued, instance.listed)
+        in_dagster = leftovers.find_leftovers(registry)
+        queued, listed = in_dagster.queued, in_dagster.listed
     words = {}
     for name in sorted({*registry.without_file(made), *queued, *listed}):
         parts = [
@@ -54,14 +38,14 @@ def find_leftovers(store: ResultStore) -> Leftovers:
         ]
         if occupant(store.locks_folder, name) is None:
             words[name] = ", ".join(filter(None, parts))
-    return Leftovers(words, instance)
+    return words
 
 
-def leftover_lines(found: Leftovers) -> Iterator[str]:
+def leftover_lines(found: Mapping[str, str]) -> Iterator[str]:
     """Yield a heading, and one line for each dataset with leftovers. Yields nothing if there are no leftovers."""
-    if found.words:
+    if found:
         yield "leftovers of datasets without a YAML file (`aflite prune` removes them after a confirmation):"
-        yield from (f"  {name}: {words}" for name, words in found.words.items())
+        yield from (f"  {name}: {words}" for name, words in found.items())
 
 
 def confirmed() -> bool:

@@ -4,6 +4,7 @@ The package `results` deletes the results.
 """
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -100,20 +101,14 @@ def _prune(options: argparse.Namespace) -> None:
     store = open_store()
     left = find_leftovers(store)
     write_lines(sys.stdout, leftover_lines(left))
-    is_removed = bool(left.words) and (options.dry_run or options.yes or confirmed())
-    deleted = list(left.words) if is_removed else []
-    pruned = prune(
-        store,
-        keep=options.keep,
-        older_than=options.older_than,
-        dry_run=options.dry_run,
-        caches=old_kernels(),
-        deleted=deleted,
-    )
-    if not options.dry_run and deleted and left.instance is not None:
-        from aflite_assets.automation.leftovers import remove_leftovers
+    deleted = list(left) if left and (options.dry_run or options.yes or confirmed()) else []
+    limits = {"keep": options.keep, "older_than": options.older_than, "dry_run": options.dry_run}
+    pruned = prune(store, caches=old_kernels(), deleted=deleted, **limits)
+    if not options.dry_run and deleted and os.environ.get("DAGSTER_HOME"):
+        from aflite_assets.automation import leftovers
+        from aflite_assets.specs.registry import load_registry
 
-        remove_leftovers(deleted, left.instance)
+        leftovers.remove_leftovers(deleted, leftovers.find_leftovers(load_registry(made=store.datasets())))
     write_lines(sys.stdout, prune_lines(pruned, dry_run=options.dry_run))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from aflite_assets.command_line.leftovers import Leftovers, find_leftovers, leftover_lines
+from aflite_assets.command_line.leftovers import find_leftovers, leftover_lines
 from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, size, table, write_lines
 from aflite_assets.data.loading import load_source
 from aflite_assets.errors import AfliteError
@@ -227,9 +227,9 @@ def run_status(options: argparse.Namespace) -> None:
     standing = [dataset_status(due, store) for due in look(registry, store, options.names)]
     standing.sort(key=lambda status: (not status.troubles, status.made is None))
     paused = RefreshState.beside(store).paused()
-    left = Leftovers({}, None) if options.names else find_leftovers(store)
+    left = {} if options.names else find_leftovers(store)
     if options.json:
-        whole = {"paused": paused, "datasets": [asdict(status) for status in standing], "deleted": dict(left.words)}
+        whole = {"paused": paused, "datasets": [asdict(status) for status in standing], "deleted": left}
         _say([json.dumps(whole, indent=2, default=str)])
         return
     rows = [("dataset", "last made", "stages", "size")]

@@ -59,12 +59,8 @@ def check(spec: DatasetSpec, *, device: DeviceSettings | None) -> None:
     data = preview_data(spec)
     _print(data_section(spec, data))
     raw = data.raw
-    findings = data_findings(
-        raw.examples,
-        unlabelled_rows=raw.unlabelled_rows,
-        undecodable_images=raw.undecodable_images,
-        source=data.facts,
-    )
+    broken, unlabelled = raw.undecodable_images, raw.unlabelled_rows
+    findings = data_findings(raw.examples, unlabelled_rows=unlabelled, undecodable_images=broken, source=data.facts)
     _print(findings_section(findings))
     blocking = [finding.name for finding in findings if finding.blocking and not finding.passed]
     if blocking:
@@ -111,7 +107,7 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     if raw.annotations_left_out is not None:
         yield escaped(raw.annotations_left_out)
     yield ""
-    places = data.facts.places(examples.row_ids[:SHOWN_ROWS])
+    places = data.facts.places(examples.row_ids[:SHOWN_ROWS].tolist())
     for position, place in enumerate(places):
         yield from _row_lines(Examples(examples.table.slice(position, 1), examples.label_names), place)
 
@@ -140,6 +136,7 @@ def plan_section(data: DataPreview, plan: RunPlan) -> Iterator[str]:
         ("target_size", f"{_size(settings.target_size, sizes.target_size)} of train are kept at least"),
         ("train_size", f"{_size(settings.train_size, train_size)} per classifier"),
         ("slice_size", f"{_size(settings.slice_size, sizes.slice_size)} at most are removed per iteration"),
+        ("partitions", f"{count(settings.n_partitions)} per iteration"),
         ("threshold", f"{settings.threshold:g}: rows that are predicted {less} are kept"),
         ("iterations", _iterations(plan)),
         *(("weak model", _weak_model(name, weak, plan)) for name, weak in plan.weak_models.items()),

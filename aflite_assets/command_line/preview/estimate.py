@@ -81,13 +81,7 @@ class CostEstimate:
         return tuple(line for line in self.lines if line.seconds is None)
 
 
-def estimate_cost(
-    raw: Examples,
-    plan: RunPlan,
-    *,
-    device: DeviceSettings,
-    log: Callable[[str], None],
-) -> CostEstimate:
+def estimate_cost(raw: Examples, plan: RunPlan, *, device: DeviceSettings, log: Callable[[str], None]) -> CostEstimate:
     """Estimate the seconds of each stage: those of its last run, or else the counts of work times measured speeds.
 
     The filter and each distinct model are measured on a few rows of `raw`. The time for loading a model is counted

@@ -16,6 +16,7 @@ databases refer to.
 """
 
 import argparse
+import filecmp
 import os
 import re
 import shutil
@@ -365,11 +366,10 @@ def _copy_result(result: PublishedResult, target: Path, copied: Copied) -> None:
 
 
 def _copy_changed(folder: Path, target: Path) -> None:
-    """Copy the files that are missing in the target or have a different size or modification time there."""
+    """Copy the files that are missing in the target or differ there."""
     for name, path in folder_files(folder).items():
-        there, mark = target / name, path.stat()
-        if not there.exists() or (there.stat().st_size, there.stat().st_mtime_ns) != (mark.st_size, mark.st_mtime_ns):
-            _copy_file(path, there)
+        if not (target / name).exists() or not filecmp.cmp(path, target / name):
+            _copy_file(path, target / name)
 
 
 def _copy_file(path: Path, target: Path) -> None:

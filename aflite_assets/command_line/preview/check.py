@@ -25,7 +25,7 @@ from aflite_assets.command_line.preview.plan_warnings import all_warnings
 from aflite_assets.command_line.preview.run_plan import PlannedWeakModel, RunPlan, StudyPreview
 from aflite_assets.command_line.terminal import duration, escaped, indented, table, truncate_escaped, write_lines
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.images import open_encoded
+from aflite_assets.data.images import read_encoded
 from aflite_assets.data.questions import right_answers, separate_questions
 from aflite_assets.diagnostics.data_checks.all_checks import data_findings
 from aflite_assets.errors import DataError
@@ -287,13 +287,8 @@ def _value(row: Examples, column: str, value: Any) -> str:
 
 
 def _image(row: Examples, path: str | None) -> str:
-    try:
-        image = open_encoded(row.image_bytes(0))
-    except MemoryError:
-        raise
-    except Exception as error:  # of hostile bytes, readers raise anything; each says that this is no image
-        return f"cannot be read: {truncate_escaped(str(error), MOST_TEXT_SIGNS)}"
-    size = f"{image.width} x {image.height} pixels, {image.format} {image.mode}"
+    shown = "{0.width} x {0.height} pixels, {0.format} {0.mode}".format
+    size = read_encoded(row.image_bytes(0), shown) or "cannot be read"
     return size if path is None else f"{size}, {escaped(path)}"
 
 

@@ -1,4 +1,5 @@
-"""Arguments and printed text of the commands `aflite prune`, `pin`, `unpin` and `pins`.
+"""Arguments and printed text of the commands `aflite prune`, `pin`, `unpin` and `pins`, and the leftovers that `aflite
+status` names too.
 
 The package `results` deletes the results.
 """
@@ -11,14 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-from aflite_assets.command_line.leftovers import confirmed, find_leftovers, leftover_lines
 from aflite_assets.command_line.terminal import escaped, size, table, write_lines
 from aflite_assets.errors import InvalidInputError, StoreError
 from aflite_assets.paths import old_kernels
+from aflite_assets.results.locks import occupant
 from aflite_assets.results.opening import open_store
 from aflite_assets.results.pins import Pin, pin, read_pins, unpin
 from aflite_assets.results.prune import KEEP, Pruned, prune
-from aflite_assets.wording import did_you_mean
+from aflite_assets.results.store import ResultStore
+from aflite_assets.wording import counted, did_you_mean
 
 _UNITS = {"d": "days", "h": "hours", "w": "weeks"}
 
@@ -81,6 +83,53 @@ def prune_lines(pruned: Pruned, *, dry_run: bool) -> Iterator[str]:
     yield from (f"damaged, left alone: {escaped(line)}" for line in pruned.damaged)
 
 
+def find_leftovers(store: ResultStore) -> dict[str, str]:
+    """Describe the results, queued runs and listed partitions of datasets without a YAML file, by dataset.
+
+    Datasets that a process is running are left out. Dagster's instance is examined if `DAGSTER_HOME` is set.
+    """
+    from aflite_assets.specs.registry import load_registry
+
+    made = store.datasets()
+    registry = load_registry(made=made)
+    queued: Mapping[str, list[str]] = {}
+    listed: frozenset[str] = frozenset()
+    if os.environ.get("DAGSTER_HOME"):
+        # Imported here: Dagster takes seconds.
+        from aflite_assets.automation import leftovers
+
+        in_dagster = leftovers.find_leftovers(registry)
+        queued, listed = in_dagster.queued, in_dagster.listed
+    words = {}
+    for name in sorted({*registry.without_file(made), *queued, *listed}):
+        parts = [
+            f"{size(store.size(name))} of results" if name in made else "",
+            counted(len(queued[name]), "queued run") if name in queued else "",
+            "a partition that Dagster lists" if name in listed else "",
+        ]
+        if occupant(store.locks_folder, name) is None:
+            words[name] = ", ".join(filter(None, parts))
+    return words
+
+
+def leftover_lines(found: Mapping[str, str]) -> Iterator[str]:
+    """Yield a heading, and one line for each dataset with leftovers. Yields nothing if there are no leftovers."""
+    if found:
+        yield "leftovers of datasets without a YAML file (`aflite prune` removes them after a confirmation):"
+        yield from (f"  {name}: {words}" for name, words in found.items())
+
+
+def _confirmed() -> bool:
+    """Return True if the user confirms on the terminal that the leftovers may be deleted."""
+    if not sys.stdin.isatty():
+        kept = "kept, because there is no terminal for a confirmation; `aflite prune --yes` removes the leftovers"
+        write_lines(sys.stdout, [kept])
+        return False
+    sys.stdout.write("Remove all leftovers permanently? [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
     """Yield a table of the numbers and sizes of results, with a total. Yields nothing without results."""
     if counts:
@@ -101,7 +150,7 @@ def _prune(options: argparse.Namespace) -> None:
     store = open_store()
     left = find_leftovers(store)
     write_lines(sys.stdout, leftover_lines(left))
-    deleted = list(left) if left and (options.dry_run or options.yes or confirmed()) else []
+    deleted = list(left) if left and (options.dry_run or options.yes or _confirmed()) else []
     limits = {"keep": options.keep, "older_than": options.older_than, "dry_run": options.dry_run}
     pruned = prune(store, caches=old_kernels(), deleted=deleted, **limits)
     if not options.dry_run and deleted and os.environ.get("DAGSTER_HOME"):

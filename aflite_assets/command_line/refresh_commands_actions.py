@@ -13,7 +13,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from aflite_assets.command_line.leftovers import find_leftovers, leftover_lines
+from aflite_assets.command_line.prune import find_leftovers, leftover_lines
 from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, size, table, write_lines
 from aflite_assets.data.loading import load_source
 from aflite_assets.errors import AfliteError

@@ -170,7 +170,10 @@ NO_ARTEFACT = {"no_artefact_tells": "No property outside the task predicts the l
 QUESTION_NEEDED = {"question_is_needed": "Right answers cannot be found without the question."}
 
 
-_WHAT_TO_DO = "mend the source: normalise the texts, drop the column, or balance the classes of the rows with the cue"
+_WHAT_TO_DO = (
+    "mend the source: normalise the texts, drop the column, draw a new order of the rows, or balance the classes of "
+    "the rows with the cue"
+)
 
 _REPORT_IT = (
     "rewrite the answers, or report the share of right answers found without the question beside each accuracy; "
@@ -193,4 +196,4 @@ def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
 
 _CHECKS = StageChecks(NO_ARTEFACT | QUESTION_NEEDED, check_artefacts)
 _SETTINGS = StageSettings("columns planted irrelevant seed", of_choices(blind=_BLIND))
-CUE_SCAN = Stage("cue_scan", "6", _SETTINGS, "raw_dataset challenge_sets", run, checks=_CHECKS)
+CUE_SCAN = Stage("cue_scan", "7", _SETTINGS, "raw_dataset challenge_sets", run, checks=_CHECKS)

@@ -28,10 +28,12 @@ class LastRun:
 
     `kind`: "active" if the run or its retry has not ended; otherwise, how a run with the present inputs ended. A run is
     "interrupted" by Ctrl-C of `aflite refresh`. `words`: name of an active run, or what happened to an ended run.
+    `is_announced`: Dagster will retry a failed run as soon as its daemon runs.
     """
 
     kind: Literal["active"] | End
     words: str
+    is_announced: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,8 @@ def _left_out(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> S
     again = refusal is None and end.kind in RETRIED_BY_COMMAND
     start = f"start it with `aflite refresh {'' if again else '--now '}{stage.dataset}`"
     remedy = start if refusal is None else f"correct its inputs, or {start}"
-    reason = f"it is not retried by itself until its inputs change: {end.words}; {remedy}"
+    until = f"{'Dagster starts the announced retry or ' if end.is_announced else ''}its inputs change"
+    reason = f"it is not retried by itself until {until}: {end.words}; {remedy}"
     return replace(stage, state="left" if end.kind == "failed" else "cancelled", reasons=(reason,))
 
 

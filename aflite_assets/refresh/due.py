@@ -119,25 +119,14 @@ def what_is_due(
     assert refresh != "never"
     unready = plan.in_state("waiting", "refused", "left", "cancelled")
     why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in unready]
-    due: list[StagePlan] = []
-    for stage in plan.stale:
-        if stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
-            why_not.append(f"{stage.stage} was never made; {HOW_TO_START}")
-        else:
-            due.append(stage)
+    startable = {stage.stage for stage in plan.stages if refresh.start or _made_before(stage.stage, plan)}
+    due = [stage for stage in plan.stale if stage.state == "found" or stage.stage in startable]
+    why_not += [f"{stage.stage} was never made; {HOW_TO_START}" for stage in plan.stale if stage not in due]
     if refresh.cron is not None and not (due or plan.in_state("waiting") or dry_run):
         state.note_acted(name, until=now)
-    later = _with_later({stage.stage for stage in due})
-    return Due(
-        plan,
-        tuple(due),
-        tuple(
-            stage.stage
-            for stage in plan.in_state("after")
-            if stage.stage in later and (refresh.start or _made_before(stage.stage, plan))
-        ),
-        why_not=tuple(why_not),
-    )
+    later = startable & _with_later({stage.stage for stage in due})
+    following = tuple(stage.stage for stage in plan.in_state("after") if stage.stage in later)
+    return Due(plan, tuple(due), following, tuple(why_not))
 
 
 def _left_out(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> StagePlan:

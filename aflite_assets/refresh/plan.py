@@ -185,10 +185,9 @@ class _Planner:
             unavailable = self._unavailable(key)
             if unavailable:
                 return self._planned("waiting", unavailable, key=key.digest)
-            wanted = next_attempt(self.store, stage.name, name, key)
-            result = self.store.find(stage.name, name, wanted)
-            if result is not None:
-                return self._is_found(key, result)
+            attempt = next_attempt(self.store, stage.name, name, key)
+            if attempt.result is not None:
+                return self._is_found(key, attempt.result)
             _check_models(self.spec, stage)
             stage.check_inputs(self.spec, inputs)
             if waits_for_scan(stage.name, self.spec):
@@ -199,7 +198,7 @@ class _Planner:
             return self._planned("waiting", (str(error),))
         except AfliteError as error:
             return self._planned("refused", (str(error),))
-        return self._planned("made", self._why_made(key, again=wanted != key), key=key.digest)
+        return self._planned("made", self._why_made(key, again=attempt.key != key), key=key.digest)
 
     def _is_found(self, key: ResultKey, result: PublishedResult) -> StagePlan:
         self.results[self.stage.name] = result

@@ -311,11 +311,19 @@ class _Call:
     key: ResultKey
 
 
+@dataclass(frozen=True)
+class Attempt:
+    """The key under which a stage's result is found or computed, and the published result of this key, if any."""
+
+    key: ResultKey
+    result: PublishedResult | None
+
+
 def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
     stage, contents = STAGES[name], FieldContents(spec)
     inputs = {asset: _input(asset, spec, store) for asset in stage.input_names}
     wanted = stage_key(stage, spec, inputs, contents=contents)
-    return _Call(stage, inputs, contents, wanted, next_attempt(store, name, spec.name, wanted))
+    return _Call(stage, inputs, contents, wanted, next_attempt(store, name, spec.name, wanted).key)
 
 
 def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
@@ -329,8 +337,8 @@ def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
     return store.current(name, spec.name)
 
 
-def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:
-    """Return `key`, or the key of a new attempt if the result with the key `key` has failed parts.
+def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> Attempt:
+    """Return the attempt at `key`, or a new attempt if the result with the key `key` has failed parts.
 
     The key of the new attempt has no published result yet.
     """
@@ -339,7 +347,7 @@ def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) 
     while (earlier := store.find(name, partition, tried)) is not None and earlier.summary.get("incomplete"):
         attempt += 1
         tried = replace(key, fields={**key.fields, "attempt": attempt})
-    return tried
+    return Attempt(tried, earlier)
 
 
 def _log_origin(run: TrackedRun, draft: Draft, key: ResultKey) -> None:

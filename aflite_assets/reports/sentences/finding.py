@@ -111,7 +111,9 @@ class FindingWords:
         # Otherwise `sure` says next whether models lean on the cue.
         is_last = self.tone == "unknown" or self.verdict.code == "helps_no_shortcut_named"
         leaning = [self.words.leaning_on(self.cues[0])] if is_last else []
-        return " ".join(["", *filter(None, said), *leaning, "You decide whether it belongs to the task."])
+        judged = "You decide whether it belongs to the task."
+        whose = "It is no part of the task." if self.cues[0].is_artefact else judged
+        return " ".join(["", *filter(None, said), *leaning, whose])
 
     def _at_the_fall(self, cue: Cue) -> str:
         """Return a sentence on a challenge set on which models fall, and on the cue there, or "" without such a set."""
@@ -197,6 +199,8 @@ class FindingWords:
                 "If the questions test models, report the share found without the question beside each accuracy, and "
                 "rewrite the answers. If they train models, judge whether what finds the answers belongs to the task."
             )
+        if self.tone == "judge" and self.cues and self.cues[0].is_artefact:
+            return f"{self._first_ask()}Remove it in a copy and run again."
         if self.tone == "judge":
             fallen = self.words.fallen_sets()
             keep = f"look first at what {fallen} changes" if fallen else "keep the dataset as it is"

@@ -128,8 +128,10 @@ class VerdictWords:
         itself.
         """
         opening, scan = _OPENINGS[self.verdict.code], self.analysis.scan
-        tells = scan is not None and (bool(scan.cues) or scan.tells_without_question)
-        return opening.replace(NO_SHORTCUT, "a cue is yours to judge") if tells else opening
+        if scan is None or not (scan.cues or scan.tells_without_question):
+            return opening
+        judged = bool(scan.candidates) or scan.tells_without_question
+        return opening.replace(NO_SHORTCUT, "a cue is yours to judge" if judged else "but an artefact tells the label")
 
     def because(self, *, with_effect: bool = True) -> str:
         """Return the reasons for the verdict.
@@ -267,6 +269,8 @@ class VerdictWords:
             return "No property was tested that could explain it."
         if (cue := next((one for one in scan.candidates if one.explained_by is None), None)) is not None:
             return f"Of single properties {cue_text(cue)}, tells most; you decide whether it belongs to the task."
+        if scan.artefacts:
+            return f"Of single properties {cue_text(scan.artefacts[0])}, tells most, which is no part of the task."
         return f"None of {count(scan.properties)} single properties tells a class by itself."
 
     def helps(self) -> str:

@@ -170,7 +170,10 @@ NO_ARTEFACT = {"no_artefact_tells": "No property outside the task predicts the l
 QUESTION_NEEDED = {"question_is_needed": "Right answers cannot be found without the question."}
 
 
-_WHAT_TO_DO = "mend the source: normalise the texts, drop the column, or balance the classes of the rows with the cue"
+_WHAT_TO_DO = (
+    "mend the source: normalise the texts, drop the column, draw a new order of the rows, or balance the classes of "
+    "the rows with the cue"
+)
 
 _REPORT_IT = (
     "rewrite the answers, or report the share of right answers found without the question beside each accuracy; "

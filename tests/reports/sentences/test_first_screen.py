@@ -268,6 +268,14 @@ def test_no_shortcut_shown_never_stands_above_a_cue_that_tells_a_class(analysis:
     assert (without.tone, without.badge, without.command) == ("none", "No shortcut shown", "")
 
 
+def test_an_artefact_beside_a_verdict_without_shortcut_is_said_to_be_no_part_of_the_task(analysis: Analysis) -> None:
+    order = cue(2, "row number in the file is 0 modulo 2", "", kind="order")
+    screen = first_screen(judged(analysis, "learnable_no_shortcut_shown", cues=(order,)), from_files=True)
+    assert screen.finding.endswith("where chance is 50 %. It is no part of the task.")
+    assert screen.sure.endswith("Models cannot see it in a single row.")
+    assert screen.to_do.endswith("Remove it in a copy and run again.")
+
+
 def test_a_candidate_is_named_with_the_reason_why_leaning_on_it_was_not_tested(analysis: Analysis) -> None:
     """Where the certainty is about something else, the reason stands in the finding."""
     candidate = replace(cue(2, "the word 'not' (text)", "text", kind="words"), reason=None)

@@ -71,6 +71,17 @@ def test_an_artefact_that_models_do_not_lean_on_is_named_all_the_same(
     )
 
 
+def test_an_artefact_that_no_single_row_shows_is_not_left_to_the_reader(planted: BenchmarkData) -> None:
+    text = verdict_text(replace(started(alike(planted)), scan=scanned(ORDER)), "roberta")
+    assert (text.code, text.sentence.split(":")[0]) == (
+        "learnable_no_shortcut_shown",
+        "Learnable, but an artefact tells the label",
+    )
+    assert text.sentence.endswith(
+        f"Of single properties “{ORDER.name}” for “contradiction”, 75.0 %, tells most, which is no part of the task."
+    )
+
+
 def test_without_an_artefact_the_strongest_property_is_named_and_left_to_the_reader(planted: BenchmarkData) -> None:
     text = verdict_text(replace(started(alike(planted)), scan=scanned(WORD, ORDER)), "roberta")
     assert text.code == "learnable_no_shortcut_shown"

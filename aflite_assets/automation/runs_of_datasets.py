@@ -48,7 +48,8 @@ def last_run(
     for one in records:
         is_active = not one.dagster_run.is_finished and not is_dead(one.dagster_run)
         if is_active or (one.end_time or 0.0) > planned:
-            return LastRun("active", f"run {one.dagster_run.run_id}")
+            queued = "the queued " if one.dagster_run.status == dg.DagsterRunStatus.QUEUED else ""
+            return LastRun("active", f"{queued}run {one.dagster_run.run_id}")
     if succeeded:
         return None
     if is_dead(run):

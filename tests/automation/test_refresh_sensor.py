@@ -270,9 +270,10 @@ def test_two_looks_at_once_ask_for_the_same_run(settled: Deployment) -> None:
     assert one.run_key == two.run_key  # the daemon starts one run per key
     run = _begin(settled.instance, one)
     assert why_not(settled.tick()) == f"digits waits for run {run.run_id}"
-    queued = dg.DagsterEvent(dg.DagsterEventType.PIPELINE_ENQUEUED.value, run.job_name)
-    settled.instance.report_dagster_event(queued, run.run_id)
-    assert why_not(settled.tick()) == f"digits waits for the queued run {run.run_id}"
+    (record,) = settled.instance.get_run_records()
+    queued = record._replace(dagster_run=run._replace(status=dg.DagsterRunStatus.QUEUED))
+    settled.monkeypatch.setattr(settled.instance, "get_run_records", lambda *_, **__: [queued])
+    assert f"digits waits for the queued run {run.run_id}" in why_not(settled.tick()).splitlines()
 
 
 def test_an_older_run_that_is_active_is_waited_for(settled: Deployment) -> None:

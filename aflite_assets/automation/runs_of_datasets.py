@@ -98,7 +98,7 @@ def _reason_of(error: SerializableErrorInfo | None) -> str:
         error = error.cause
     if error is not None and error.cls_name == dg.DagsterExecutionInterruptedError.__name__:
         return "its process was interrupted, for example because Dagster was stopped"
-    lines = [""] if error is None else error.message.strip().split("\n")
+    lines = [""] if error is None else error.message.strip().removeprefix("dagster._core.errors.").split("\n")
     return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
 
 

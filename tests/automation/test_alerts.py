@@ -128,8 +128,8 @@ def test_a_check_that_blocks_is_named(instance: dg.DagsterInstance, tell: Tell) 
     outcome = [dg.AssetCheckResult(check_name="finite", passed=False)]
     run(instance, stage(lambda: dg.MaterializeResult(check_results=outcome), specs))
     (line,) = tell()
-    assert "failed: raw_dataset: " in line
-    assert "1 blocking asset check failed with ERROR severity: raw_dataset: finite`" in line
+    blocked = "1 blocking asset check failed with ERROR severity: raw_dataset: finite"
+    assert f"failed: raw_dataset: DagsterAssetCheckFailedError: {blocked}`" in line
 
 
 def test_failed_checks_of_computed_results_are_reported(instance: dg.DagsterInstance, tell: Tell) -> None:

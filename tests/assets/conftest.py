@@ -30,7 +30,7 @@ def made_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def dagster_server(chromium: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[DagsterServer]:
     """Dagster as a user starts it, with one dataset of theirs and empty homes; stages are made in the run's process.
 
-    `users_server` has a process for each of them.
+    `users_server` makes them in a child process of the run.
     """
     with _ready_server(tmp_path_factory.mktemp("browser"), "tests.assets.made_in_the_run") as server:
         yield server

@@ -88,10 +88,11 @@ def test_materialize_all_makes_every_asset_in_one_run(dagster_server: DagsterSer
 
 
 @pytest.mark.slow
-def test_every_asset_has_a_process_of_its_own(users_server: DagsterServer, dagster_page: Pages) -> None:
+def test_the_stages_of_a_run_are_made_in_one_child_process(users_server: DagsterServer, dagster_page: Pages) -> None:
     run = _materialize_all(users_server, dagster_page)
     _check_made(users_server, run)
-    assert len(_processes(users_server)) == len(STAGES)
+    # The child makes all stages but those that the dataset's file switches off: the run writes their empty results.
+    assert len(_processes(users_server)) == 2
 
 
 def _processes(server: DagsterServer) -> set[int]:

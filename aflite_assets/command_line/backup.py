@@ -16,6 +16,7 @@ databases refer to.
 """
 
 import argparse
+import filecmp
 import os
 import re
 import shutil
@@ -27,15 +28,16 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
 from aflite_assets.address_secrets import shown_value
-from aflite_assets.command_line.terminal import escaped
+from aflite_assets.command_line.terminal import escaped, write_lines
 from aflite_assets.errors import InvalidInputError, StoreError
 from aflite_assets.paths import aflite_home
 from aflite_assets.results.damage import forget, own_damage
-from aflite_assets.results.files import flush_folder, read_json, write_json
+from aflite_assets.results.files import flush_folder, folder_files, folder_size, read_json, write_json
 from aflite_assets.results.keys import is_digest
 from aflite_assets.results.opening import open_store
 from aflite_assets.results.records import MANIFEST, PublishedResult
@@ -43,6 +45,7 @@ from aflite_assets.results.store import ResultStore
 
 _FORMAT = 1
 _DONE = "backup.json"
+_MLFLOW = Path("mlflow", "mlflow.db")
 _MOST_NAMED = 5
 """Largest number of damaged results in the message. `aflite doctor` lists all of them."""
 _OWNER = """\
@@ -76,9 +79,8 @@ class Places:
 class Copied:
     """Numbers of items that a backup or a restore copied.
 
-    `already_there`: number of results that the target already contained.
-
-    `damaged`: the results that were not copied, each with a description of the damage.
+    `already_there`: number of results that the target already contained. `size`: bytes. `damaged`: the results that
+    were not copied, each with a description of the damage.
     """
 
     path: Path
@@ -95,28 +97,24 @@ class Copied:
         )
 
 
-def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_commands(commands: Any) -> None:
     """Add `backup` and `restore` to the command line's subparsers."""
     for name, what, run in (("backup", "Copy", _backup), ("restore", "Restore", _restore)):
-        description = _DESCRIPTION.format(what=what)
-        command = commands.add_parser(
-            name, help=f"{what.lower()} results and databases together", description=description
-        )
+        summary, description = f"{what.lower()} results and databases together", _DESCRIPTION.format(what=what)
+        command = commands.add_parser(name, help=summary, description=description)
+        command.set_defaults(command=run, name_of_command=name)
         command.add_argument("folder", metavar="FOLDER", type=Path, help="folder of the backups")
-        command.add_argument(
-            "--postgres", metavar="DATABASE", action="append", default=[], help="a PostgreSQL database; may be repeated"
-        )
-        command.add_argument(
-            "--artifacts", metavar="FOLDER", type=Path, help="MLflow's files (default: AFLITE_HOME/mlflow/artifacts)"
-        )
+        postgres = "a PostgreSQL database; may be repeated"
+        command.add_argument("--postgres", metavar="DATABASE", action="append", default=[], help=postgres)
+        artifacts = "MLflow's files (default: AFLITE_HOME/mlflow/artifacts)"
+        command.add_argument("--artifacts", metavar="FOLDER", type=Path, help=artifacts)
         if name == "restore":
             command.add_argument("--at", metavar="TIME", help="folder name of the backup (default: the newest backup)")
-        command.set_defaults(command=run, name_of_command=name)
 
 
 def _backup(options: argparse.Namespace) -> None:
     done = make_backup(options.folder.absolute(), _places(options))
-    sys.stdout.write(escaped(f"backup {done}") + "\n")
+    write_lines(sys.stdout, [escaped(f"backup {done}")])
     if done.damaged:
         raise StoreError(
             f"{len(done.damaged)} damaged results were not copied ({'; '.join(done.damaged[:_MOST_NAMED])}); run "
@@ -126,8 +124,8 @@ def _backup(options: argparse.Namespace) -> None:
 
 def _restore(options: argparse.Namespace) -> None:
     done = restore_backup(options.folder.absolute(), _places(options), at=options.at)
-    told = f"restored {done}; the files of every result are unchanged since publication"
-    sys.stdout.write(escaped(told) + "\n")
+    unchanged = "the files of every result are unchanged since publication"
+    write_lines(sys.stdout, [escaped(f"restored {done}; {unchanged}")])
 
 
 def _places(options: argparse.Namespace) -> Places:
@@ -143,8 +141,7 @@ def _places(options: argparse.Namespace) -> Places:
         instead="copy the bucket and the databases with the tools of their servers, such as versioning and "
         "replication (docs/object_store.md)",
     )
-    home = aflite_home()
-    dagster_home = os.environ.get("DAGSTER_HOME")
+    home, dagster_home = aflite_home(), os.environ.get("DAGSTER_HOME")
     artifacts = options.artifacts.absolute() if options.artifacts else home / "mlflow" / "artifacts"
     return Places(home, Path(dagster_home) if dagster_home else None, artifacts, tuple(options.postgres))
 
@@ -169,8 +166,7 @@ def make_backup(folder: Path, places: Places) -> Copied:
             for path in _state_files(places.home):
                 _copy_file(path, copied.path / "state" / path.relative_to(places.home))
             for result in _published(results):
-                wrong = own_damage(result)
-                if wrong:
+                if wrong := own_damage(result):
                     copied.damaged.append(f"{result.path}: {'; '.join(wrong)}")
                 else:
                     _copy_result(result, folder / "results" / result.path.relative_to(results), copied)
@@ -193,13 +189,16 @@ def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Co
             manifest.
     """
     backup = _chosen(folder, at)
-    databases = _databases_of(backup)
-    _check_empty(places, databases)
-    copied = Copied(backup, databases)
+    copied = Copied(backup, _databases_of(backup))
+    _check_empty(places, copied.databases)
     stored, results = folder / "results", places.home / "results"
     published = _published(stored)
     for result in published:  # all before the first is copied: what is refused leaves the places empty
-        _check_content(result)
+        if wrong := own_damage(result, ignore_cache=True):
+            raise StoreError(
+                f"{result.path} is damaged in the backup ({'; '.join(wrong)}); delete this result from the backup, "
+                "restore, and materialise the result again"
+            )
     for result in published:
         _copy_result(result, results / result.path.relative_to(stored), copied)
     _copy_changed(folder / "artifacts", places.artifacts)
@@ -244,52 +243,44 @@ def _databases_of(backup: Path) -> list[str]:
 
 def _sqlite_files(places: Places) -> dict[str, Path]:
     """Map the path in the backup to the path on this machine for each SQLite database."""
-    files = {}
-    if places.dagster_home is not None:
-        for path in sorted(places.dagster_home.rglob("*.db")):
-            files[f"dagster/{path.relative_to(places.dagster_home)}"] = path
-    if (places.home / "mlflow" / "mlflow.db").is_file():
-        files["mlflow.db"] = places.home / "mlflow" / "mlflow.db"
-    return files
+    dagster, mlflow = places.dagster_home, places.home / _MLFLOW
+    found = (
+        [] if dagster is None else [(f"dagster/{path.relative_to(dagster)}", path) for path in dagster.rglob("*.db")]
+    )
+    return dict(sorted(found)) | ({mlflow.name: mlflow} if mlflow.is_file() else {})
 
 
 def _copy_databases(target: Path, places: Places) -> list[str]:
-    files = _sqlite_files(places)
+    files, dumps = _sqlite_files(places), [f"{name}.dump" for name in places.postgres]
+    target.mkdir(parents=True)
     for name, path in files.items():
-        _copy_sqlite(path, target / name)
-    for name in places.postgres:
-        target.mkdir(parents=True, exist_ok=True)
-        _run("pg_dump", "--format=custom", f"--file={target / name}.dump", f"--dbname={name}")
-    return [*files, *(f"{name}.dump" for name in places.postgres)]
-
-
-def _copy_sqlite(path: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with (
-            closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=60)) as source,
-            closing(sqlite3.connect(target)) as copy,
-        ):
-            source.backup(copy)
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"the database {path} cannot be copied ({error}); check that the database is not damaged or locked by "
-            "another program"
-        ) from error
+        copy_to = target / name
+        copy_to.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with (
+                closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=60)) as source,
+                closing(sqlite3.connect(copy_to)) as copy,
+            ):
+                source.backup(copy)
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"the database {path} cannot be copied ({error}); check that the database is not damaged or locked by "
+                "another program"
+            ) from error
+    for name, dump in zip(places.postgres, dumps, strict=True):
+        _run("pg_dump", "--format=custom", f"--file={target / dump}", f"--dbname={name}")
+    return [*files, *dumps]
 
 
 def _restore_databases(stored: Path, places: Places) -> None:
-    for path in sorted(stored.rglob("*.db")):
-        place = path.relative_to(stored)
-        if place.parts[0] != "dagster":
-            _copy_file(path, places.home / "mlflow" / place)
-        elif places.dagster_home is not None:
-            _copy_file(path, places.dagster_home / Path(*place.parts[1:]))
+    for name, path in folder_files(stored).items():
+        if name.startswith("dagster/") and places.dagster_home is not None:
+            _copy_file(path, places.dagster_home / Path(name).relative_to("dagster"))
+        elif name == _MLFLOW.name:
+            _copy_file(path, places.home / _MLFLOW)
     for name in places.postgres:
-        options = ["--no-owner", "--exit-on-error", "--single-transaction"]
         owner = _run("psql", "-Atc", _OWNER, f"--dbname={name}").strip()
-        if owner:
-            options.append(f"--role={owner}")
+        options = ["--no-owner", "--exit-on-error", "--single-transaction", *([f"--role={owner}"] if owner else [])]
         _run("pg_restore", *options, f"--dbname={name}", str(stored / f"{name}.dump"))
 
 
@@ -369,27 +360,16 @@ def _copy_result(result: PublishedResult, target: Path, copied: Copied) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     shutil.copytree(result.path, aside)
     flush_folder(aside)
-    copied.size += sum(each.stat().st_size for each in aside.rglob("*") if each.is_file())
+    copied.size += folder_size(aside)
     aside.rename(target)
     copied.results += 1
 
 
-def _check_content(result: PublishedResult) -> None:
-    wrong = own_damage(result, ignore_cache=True)
-    if wrong:
-        raise StoreError(
-            f"{result.path} is damaged in the backup ({'; '.join(wrong)}); delete this result from the backup, "
-            "restore, and materialise the result again"
-        )
-
-
 def _copy_changed(folder: Path, target: Path) -> None:
-    """Copy the files that are missing in the target or have a different size or modification time there."""
-    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-        there = target / path.relative_to(folder)
-        mark = path.stat()
-        if not there.exists() or (there.stat().st_size, there.stat().st_mtime_ns) != (mark.st_size, mark.st_mtime_ns):
-            _copy_file(path, there)
+    """Copy the files that are missing in the target or differ there."""
+    for name, path in folder_files(folder).items():
+        if not (target / name).exists() or not filecmp.cmp(path, target / name):
+            _copy_file(path, target / name)
 
 
 def _copy_file(path: Path, target: Path) -> None:

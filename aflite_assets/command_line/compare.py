@@ -17,7 +17,6 @@ from aflite_assets.results.store import ResultStore
 
 if TYPE_CHECKING:
     from aflite_assets.analysis.comparisons.versions import VersionComparison
-    from aflite_assets.reports.tables.table import Table
 
 _REPORT, _ANALYSIS = "benchmark_report", "analysis"
 
@@ -32,9 +31,7 @@ def add_command(commands: Any) -> None:
     """Add `compare` to the command line's subparsers."""
     parser = commands.add_parser("compare", help="compare two results", description=_DESCRIPTION)
     parser.add_argument("old", metavar="A", help="a dataset, or the folder of a report")
-    parser.add_argument(
-        "new", metavar="B", nargs="?", help="a second dataset or folder (default: the newest result of A)"
-    )
+    parser.add_argument("new", metavar="B", nargs="?", help="a second one (default: the newest result of A)")
     parser.add_argument("--json", action="store_true", help="print JSON, with all numbers and rows")
     parser.set_defaults(command=_compare)
 
@@ -44,19 +41,15 @@ def _compare(options: argparse.Namespace) -> None:
     from aflite_assets.stages.report.versions import compare_results, earlier_result
 
     store = open_store()
-    if options.new is None:
-        new = result_named(options.old, store)
-        old = earlier_result(store, new)
-        if old is None:
-            raise StoreError(
-                f"the dataset {options.old!r} has only one analysis, so there is no earlier analysis to compare with; "
-                f"change the dataset and run `aflite refresh {new.partition}`, or name a second dataset"
-            )
-    else:
-        old, new = result_named(options.old, store), result_named(options.new, store)
+    new = result_named(options.new or options.old, store)
+    old = earlier_result(store, new) if options.new is None else result_named(options.old, store)
+    if old is None:
+        raise StoreError(
+            f"the dataset {options.old!r} has only one analysis, so there is no earlier analysis to compare with; "
+            f"change the dataset and run `aflite refresh {new.partition}`, or name a second dataset"
+        )
     compared = compare_results(old, new)
-    shown = [json.dumps(to_json(compared), indent=1)] if options.json else comparison_lines(compared)
-    write_lines(sys.stdout, list(shown))
+    write_lines(sys.stdout, [json.dumps(to_json(compared), indent=1)] if options.json else comparison_lines(compared))
 
 
 def result_named(name: str, store: ResultStore) -> PublishedResult:
@@ -107,21 +100,12 @@ def comparison_lines(compared: "VersionComparison") -> Iterator[str]:
     from aflite_assets.reports.sentences.versions import comparison_line, row_lines
     from aflite_assets.reports.tables.version_tables import version_tables
 
-    yield from _wrapped(comparison_line(compared))
-    for line in row_lines(compared):
-        yield from _wrapped(line)
+    for line in (comparison_line(compared), *row_lines(compared)):
+        yield from indented(escaped(line))
     for one in version_tables(compared):
+        head = (*one.headings, *(column.plain for column in one.columns))
+        rows = [(*row.headings, *(" ".join((cell.text, *cell.small)) for cell in row.cells)) for row in one.rows]
         yield ""
         yield escaped(one.title)
-        yield from table(_plain(one))
-        yield from _wrapped(one.caption)
-
-
-def _wrapped(text: str) -> list[str]:
-    return indented(escaped(text))
-
-
-def _plain(shown: "Table") -> list[tuple[str, ...]]:
-    head = (*shown.headings, *(column.plain for column in shown.columns))
-    rows = [(*row.headings, *(" ".join((cell.text, *cell.small)) for cell in row.cells)) for row in shown.rows]
-    return [tuple(map(escaped, row)) for row in (head, *rows)]
+        yield from table([tuple(map(escaped, row)) for row in (head, *rows)])
+        yield from indented(escaped(one.caption))

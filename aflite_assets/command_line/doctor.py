@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from aflite_assets.command_line.terminal import escaped
+from aflite_assets.command_line.terminal import escaped, write_lines
 from aflite_assets.errors import AfliteError, TrackingError
-
-if TYPE_CHECKING:
-    from aflite_assets.results.doctor import Problem
+from aflite_assets.paths import aflite_home
+from aflite_assets.results.doctor import Problem, examine_store
+from aflite_assets.results.opening import open_store
 
 _DOCTOR = """\
 Finds problems: damaged results, leftover folders and locks of killed processes, invalid dataset files, failed stages
@@ -32,65 +32,51 @@ class UnfixedProblemsError(AfliteError):
 def add_command(commands: Any) -> None:
     """Add `doctor` to the command line's subparsers."""
     doctor = commands.add_parser("doctor", help="find and repair problems", description=_DOCTOR)
-    doctor.add_argument(
-        "--fix",
-        action="store_true",
-        help="repair problems without loss of data: set damaged results aside, remove the leftovers of killed "
-        "processes, end dead runs",
-    )
+    fix = "repair without loss of data: set damaged results aside, remove what killed processes left, end dead runs"
+    doctor.add_argument("--fix", action="store_true", help=fix)
     doctor.add_argument("--deep", action="store_true", help="compare the hashes of all files instead of the sizes")
     doctor.set_defaults(command=_doctor)
 
 
 def _doctor(options: argparse.Namespace) -> None:
-    n_problems = 0
-    left = 0
+    n_problems = left = 0
     for problem in problems(deep=options.deep, fix=options.fix):
         n_problems += 1
         left += not problem.mended
-        sys.stdout.write(f"{line(problem)}\n")
+        state = "mended; " if problem.mended else ""
+        write_lines(sys.stdout, [escaped(f"{problem.kind}: {problem.what} - {state}{problem.remedy}")])
     if not n_problems:
-        sys.stdout.write("nothing is wrong\n")
-    sys.stdout.flush()
+        write_lines(sys.stdout, ["nothing is wrong"])
     if left:
         raise UnfixedProblemsError(f"{left} of {n_problems} problems were not fixed")
 
 
-def line(problem: "Problem") -> str:
-    """Return a line that describes a problem, for a terminal."""
-    state = "mended; " if problem.mended else ""
-    return escaped(f"{problem.kind}: {problem.what} - {state}{problem.remedy}")
-
-
-def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
+def problems(*, deep: bool, fix: bool) -> Iterator[Problem]:
     """Yield all problems that `aflite doctor` finds, the most important problems first.
 
     Dagster's instance is checked if `DAGSTER_HOME` is set.
     """
     from aflite_assets.command_line.refresh_commands_actions import look
     from aflite_assets.refresh.status import problems as problems_of_dataset
-    from aflite_assets.results.doctor import examine_store
-    from aflite_assets.results.opening import open_store
     from aflite_assets.specs.registry import load_registry
 
     store = open_store()
     yield from examine_store(store, deep=deep, fix=fix)
     for due in look(load_registry(made=store.datasets()), store):
         if due.plan.failure is not None or due.plan.begun or due.plan.in_state("left", "cancelled"):
-            for problem in problems_of_dataset(due.plan):
-                of = "" if due.plan.failure is not None else f"{due.plan.dataset}: "  # a message names the file
-                yield replace(problem, what=f"{of}{problem.what}")
+            of = "" if due.plan.failure is not None else f"{due.plan.dataset}: "  # a message names the file
+            yield from (replace(problem, what=f"{of}{problem.what}") for problem in problems_of_dataset(due.plan))
     yield from _tracking()
     if os.environ.get("DAGSTER_HOME"):
+        import torch
+
         from aflite_assets.automation.doctor import examine_instance
 
-        yield from examine_instance(devices=_devices(), fix=fix)
+        yield from examine_instance(devices=torch.cuda.device_count(), fix=fix)
     yield from _packages()
 
 
-def _tracking() -> "Iterator[Problem]":
-    from aflite_assets.paths import aflite_home
-    from aflite_assets.results.doctor import Problem
+def _tracking() -> Iterator[Problem]:
     from aflite_assets.tracking import MlflowTracker
     from aflite_assets.tracking.mlflow_session import pending_migration
 
@@ -104,9 +90,7 @@ def _tracking() -> "Iterator[Problem]":
         yield Problem("MLflow's database", what, remedy)
 
 
-def _packages() -> "Iterator[Problem]":
-    from aflite_assets.results.doctor import Problem
-
+def _packages() -> Iterator[Problem]:
     constraints = constraints_file()
     differing = {} if constraints is None else differing_packages(constraints)
     if differing:
@@ -115,40 +99,24 @@ def _packages() -> "Iterator[Problem]":
         yield Problem("packages", f"installed in other versions than in {constraints}: {named}", remedy)
 
 
-def _devices() -> int:
-    import torch
-
-    return torch.cuda.device_count()
-
-
 def constraints_file() -> Path | None:
-    """Return the path of `constraints.txt` beside the package or in the working directory.
-
-    Return None if there is no `constraints.txt` in either folder.
-    """
+    """Return the path of `constraints.txt` beside the package or in the working directory, or None without a file."""
     places = (Path(__file__).parents[2] / "constraints.txt", Path("constraints.txt").absolute())
     return next((place for place in places if place.is_file()), None)
 
 
 def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
-    """Return the installed packages whose version differs from the tested version.
+    """Return the installed packages whose version differs from the tested version, without local parts such as +cpu.
 
     The mapping is from package name to two versions, the installed version and the tested version.
     """
     differing = {}
     for line in constraints.read_text(encoding="utf-8").splitlines():
         name, _, tested = line.partition("#")[0].partition(";")[0].strip().partition("==")
-        if not tested:
-            continue
         try:
-            installed = version(name)
+            installed = version(name) if tested else ""
         except PackageNotFoundError:
             continue
-        if _public(installed) != _public(tested):
+        if installed.partition("+")[0] != tested.strip().partition("+")[0]:
             differing[name] = (installed, tested)
     return differing
-
-
-def _public(text: str) -> str:
-    """Return a package version without its local part, for example 2.15.0 for 2.15.0+cpu."""
-    return text.strip().partition("+")[0]

@@ -3,10 +3,10 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from aflite_assets.command_line.terminal import escaped_lines
+from aflite_assets.command_line.terminal import escaped, write_lines
 from aflite_assets.errors import StoreError
 from aflite_assets.paths import aflite_home
 
@@ -18,24 +18,15 @@ running the command again is harmless.
 """
 
 
-def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def add_command(commands: Any) -> None:
     """Add `init` to the command line's subparsers."""
     parser = commands.add_parser("init", help="create the home folder and the Dagster instance", description=_INIT)
-    parser.add_argument(
-        "--dagster-home", metavar="FOLDER", type=Path, help="folder of the Dagster instance (default: DAGSTER_HOME)"
-    )
+    parser.add_argument("--dagster-home", metavar="FOLDER", help="the Dagster instance (default: DAGSTER_HOME)")
     parser.set_defaults(command=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
-    named = options.dagster_home or os.environ.get("DAGSTER_HOME")
-    initialise(dagster_home=Path(named).expanduser().absolute() if named else None, log=_say)
-
-
-def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None:
     """Create the home folder and, if a folder for it is given, the Dagster instance.
-
-    `log` receives a line for each step.
 
     Raises:
         StoreError: a folder cannot be written.
@@ -46,26 +37,26 @@ def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None
     home = aflite_home()
     _make(home, "AFLITE_HOME")
     database = home / "mlflow" / "mlflow.db"
-    before = database.exists()
+    made = "" if database.exists() else " (made)"
     _ = MlflowTracker(None, home).session.client  # connecting makes the database, under a lock of its own
-    log(f"home: {home}")
-    log(f"MLflow's database: {database}{'' if before else ' (made)'}")
-    if dagster_home is None:
-        log("Dagster: DAGSTER_HOME is not set, so Dagster's history of each command is temporary; results are kept")
-        return
-    log(f"Dagster: {dagster_home} ({', '.join(prepare_dagster_home(dagster_home))})")
+    dagster = "DAGSTER_HOME is not set, so Dagster's history of each command is temporary; results are kept"
+    if folder := options.dagster_home or os.environ.get("DAGSTER_HOME"):
+        dagster = prepare_dagster_home(folder)
+    said = (f"home: {home}", f"MLflow's database: {database}{made}", f"Dagster: {dagster}")
+    write_lines(sys.stdout, map(escaped, said))
 
 
-def prepare_dagster_home(folder: Path) -> list[str]:
-    """Create or update the Dagster instance in a folder. Return phrases that describe the changes.
+def prepare_dagster_home(folder: str) -> str:
+    """Create or update the Dagster instance in a folder. Return the folder, with phrases that describe the changes.
 
     Raises:
         StoreError: the folder cannot be written.
     """
     from aflite_assets.automation.instance import prepare_instance
 
-    _make(folder, "DAGSTER_HOME")
-    return prepare_instance(folder)
+    path = Path(folder).expanduser().absolute()
+    _make(path, "DAGSTER_HOME")
+    return f"{path} ({', '.join(prepare_instance(path))})"
 
 
 def _make(folder: Path, variable: str) -> None:
@@ -76,7 +67,3 @@ def _make(folder: Path, variable: str) -> None:
             f"the folder {folder} cannot be created ({error.strerror}); make its parent folder writable, or set "
             f"`{variable}` to another folder"
         ) from error
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(f"{escaped_lines(line)}\n")

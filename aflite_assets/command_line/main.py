@@ -1,21 +1,21 @@
-"""The command `aflite`: its arguments, its exit codes, and the order of the checks of `aflite check`."""
+"""The command `aflite`: its arguments and its exit codes."""
 
 import argparse
 import signal
 import sys
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
 
-from aflite_assets.command_line import backup, compare, doctor, init, list_datasets, prune, push, serve, web
+from aflite_assets.command_line import backup, compare, doctor, init, prune, push, serve, web
 from aflite_assets.command_line import refresh_commands as refreshing
 from aflite_assets.command_line.fixing import command as fix
 from aflite_assets.command_line.scanning import command as scan
 from aflite_assets.command_line.specs_by_name import spec_of
-from aflite_assets.command_line.terminal import escaped_lines
-from aflite_assets.command_line.terminal import write_lines as _write
-from aflite_assets.errors import AfliteError, DataError
+from aflite_assets.command_line.terminal import escaped, escaped_lines, table, write_lines
+from aflite_assets.errors import AfliteError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.paths import configure_libraries
+from aflite_assets.results.opening import open_store
+from aflite_assets.text import one_line
 
 REFUSED = 1
 """Exit code after an error such as an invalid file. Success is 0, and wrong arguments are 2."""
@@ -33,6 +33,12 @@ Writes the JSON Schema of dataset files, for editors that complete and check YAM
 `# yaml-language-server: $schema=<file>` in the first line of a dataset's file.
 """
 
+_LIST = """\
+Lists the datasets in the folders of AFLITE_DATASETS, and the bundled datasets that have results. With --bundled, it
+lists all bundled datasets; each can be run by its name. With AFLITE_BUNDLED=1, bundled datasets are listed everywhere,
+including Dagster's pages. Exits with 1 if a file is invalid.
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code.
@@ -47,39 +53,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int | None = options.command(options)
     except AfliteError as error:
-        _write(sys.stderr, [escaped_lines(str(error))])
+        write_lines(sys.stderr, [escaped_lines(str(error))])
         return REFUSED
     except PermissionError as error:
         remedy = "make the file and its folder writable, or run the command as their owner"
-        _write(sys.stderr, [escaped_lines(f"{error.filename} cannot be used ({error.strerror}); {remedy}")])
+        write_lines(sys.stderr, [escaped_lines(f"{error.filename} cannot be used ({error.strerror}); {remedy}")])
         return REFUSED
     except KeyboardInterrupt:
-        _write(sys.stderr, ["stopped; finished work is kept, and the same command continues"])
+        write_lines(sys.stderr, ["stopped; finished work is kept, and the same command continues"])
         return INTERRUPTED
     return code or 0
 
 
 def command_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands, from which the reference page of the commands is generated too."""
-    parser = argparse.ArgumentParser(
-        prog="aflite", description="Command-line tools for filtering datasets with AFLite."
-    )
+    parser = argparse.ArgumentParser("aflite", description="Command-line tools for filtering datasets with AFLite.")
     commands = parser.add_subparsers(required=True, metavar="command")
     check = commands.add_parser("check", help="check a dataset's file and estimate a run's cost", description=_CHECK)
     check.add_argument("file", metavar="FILE", help="a dataset's YAML file, or the name of a registered dataset")
     check.add_argument("--no-timing", action="store_true", help="skip the measurements and the estimate")
-    check.add_argument(
-        "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="device on which models are measured (default: auto)",
-    )
+    device = "device on which models are measured (default: auto)"
+    check.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help=device)
     check.set_defaults(command=_check)
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
     schema.set_defaults(command=_schema)
     scan.add_command(commands)
     fix.add_command(commands)
-    list_datasets.add_command(commands)
+    listing = commands.add_parser("list", help="list the datasets", description=_LIST)
+    listing.add_argument("--bundled", action="store_true", help="list the bundled datasets")
+    listing.set_defaults(command=_list)
     refreshing.add_commands(commands)
     prune.add_commands(commands)
     push.add_command(commands)
@@ -93,90 +95,29 @@ def command_parser() -> argparse.ArgumentParser:
 
 
 def _check(options: argparse.Namespace) -> None:
-    # Imported here: libraries must be prepared first, and --help need not wait for them, nor a missing file for torch.
     spec = spec_of(options.file)
-    from aflite_assets.command_line.preview.data_preview import (
-        preview_challenges,
-        preview_data,
-        preview_plan,
-        source_facts,
-    )
+    # Imported here: libraries must be prepared first, and neither --help nor a missing file need wait for them.
+    from aflite_assets.command_line.preview.check import check
 
-    data = preview_data(spec)
-    from aflite_assets.command_line.preview.check_text import (
-        challenge_section,
-        data_section,
-        estimate_section,
-        findings_section,
-        lengths_section,
-        plan_section,
-        threshold_section,
-        verdict_section,
-    )
-    from aflite_assets.command_line.preview.plan_warnings import (
-        chosen_section,
-        rates_section,
-        scan_section,
-        study_section,
-        train_sets_section,
-    )
-    from aflite_assets.diagnostics.data_checks.all_checks import data_findings
-    from aflite_assets.results.opening import open_store
-    from aflite_assets.stages.warmup.warmup_split import text_lengths
+    check(spec, device=None if options.no_timing else DeviceSettings(options.device))
 
-    _section(data_section(spec, data))
-    raw = data.raw
-    findings = data_findings(
-        raw.examples,
-        unlabelled_rows=raw.unlabelled_rows,
-        undecodable_images=raw.undecodable_images,
-        source=source_facts(spec, data),
-    )
-    _section(findings_section(findings))
-    blocking = [finding.name for finding in findings if finding.blocking and not finding.passed]
-    if blocking:
-        raise DataError(
-            f"these failed checks would stop a run: {', '.join(blocking)}; correct the data as described under each "
-            "check"
-        )
-    challenges = preview_challenges(spec, data)
-    _section(challenge_section(challenges))
-    store = open_store()
-    plan = preview_plan(spec, data, challenges, store=store)
-    _section(plan_section(spec, data, plan))
-    warnings = (
-        scan_section(spec, store),
-        threshold_section(spec, data),
-        study_section(spec, data, plan),
-        train_sets_section(spec, plan),
-        rates_section(spec),
-        chosen_section(spec, challenges),
-    )
-    _section([*chain.from_iterable(warnings), *verdict_section(spec, data, plan)])
-    _section(lengths_section(text_lengths(spec, raw.examples)))
-    if not options.no_timing:
-        from aflite_assets.command_line.preview.estimate import estimate_cost
-        from aflite_assets.command_line.preview.known_sizes import last_seconds
 
-        device, last = DeviceSettings(options.device), last_seconds(spec, store)
-        estimate = estimate_cost(spec, raw.examples, plan, device=device, log=_progress, last=last)
-        _section(estimate_section(estimate))
+def _list(options: argparse.Namespace) -> int:
+    from aflite_assets.specs.registry import bundled_registry, load_registry
+
+    registry = bundled_registry() if options.bundled else load_registry(made=open_store().datasets())
+    titles = {name: escaped(one_line(spec.title)) for name, spec in registry.specs.items()}
+    rows = [(name, title, escaped(str(registry.files[name]))) for name, title in titles.items()]
+    none = "there are no datasets; set `AFLITE_DATASETS` to a folder of YAML files, or try `aflite list --bundled`"
+    write_lines(sys.stdout, table([("dataset", "title", "file"), *rows]) if rows else [none])
+    write_lines(sys.stderr, [escaped(one_line(why)) for why in registry.failures.values()])
+    return 1 if registry.failures else 0
 
 
 def _schema(_: argparse.Namespace) -> None:
     from aflite_assets.specs.yaml.schema import schema_text
 
-    _write(sys.stdout, schema_text().splitlines())
-
-
-def _section(lines: Iterable[str]) -> None:
-    written = list(lines)
-    if written:
-        _write(sys.stdout, [*written, ""])
-
-
-def _progress(line: str) -> None:
-    _write(sys.stderr, [f"{line} ..."])
+    write_lines(sys.stdout, schema_text().splitlines())
 
 
 if __name__ == "__main__":

@@ -1,23 +1,26 @@
-"""Arguments and printed text of the commands `aflite prune`, `pin`, `unpin` and `pins`.
+"""Arguments and printed text of the commands `aflite prune`, `pin`, `unpin` and `pins`, and the leftovers that `aflite
+status` names too.
 
 The package `results` deletes the results.
 """
 
 import argparse
+import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from aflite_assets.command_line.leftovers import confirmed, find_leftovers, leftover_lines
 from aflite_assets.command_line.terminal import escaped, size, table, write_lines
-from aflite_assets.wording import did_you_mean
-
-if TYPE_CHECKING:
-    from aflite_assets.results import ResultStore
-    from aflite_assets.results.pins import Pin
-    from aflite_assets.results.prune import Pruned
+from aflite_assets.errors import InvalidInputError, StoreError
+from aflite_assets.paths import old_kernels
+from aflite_assets.results.locks import occupant
+from aflite_assets.results.opening import open_store
+from aflite_assets.results.pins import Pin, pin, read_pins, unpin
+from aflite_assets.results.prune import KEEP, Pruned, prune
+from aflite_assets.results.store import ResultStore
+from aflite_assets.wording import counted, did_you_mean
 
 _UNITS = {"d": "days", "h": "hours", "w": "weeks"}
 
@@ -37,36 +40,24 @@ inputs from which the result was computed.
 
 def add_commands(commands: Any) -> None:
     """Add `prune`, `pin`, `unpin` and `pins` to the command line's subparsers."""
-    prune = commands.add_parser("prune", help="remove results that are no longer needed", description=_PRUNE)
-    prune.add_argument(
-        "--keep",
-        type=_count,
-        default=None,
-        metavar="N",
-        help="number of refreshes per dataset that are kept (default: 3)",
-    )
-    prune.add_argument(
-        "--older-than",
-        type=age,
-        metavar="AGE",
-        help="remove only results older than this age, for example 30d, 12h or 2w",
-    )
-    prune.add_argument("--dry-run", action="store_true", help="list what would be removed, and remove nothing")
-    prune.add_argument(
-        "--yes", action="store_true", help="remove the leftovers of deleted datasets without a confirmation"
-    )
-    prune.set_defaults(command=_prune)
-    pin = commands.add_parser("pin", help="protect a result from `aflite prune`", description=_PIN)
-    pin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages: digits.published_dataset")
-    pin.add_argument("--note", default="", help="reason for the pin, which `aflite pins` prints")
-    pin.set_defaults(command=_pin)
-    unpin = commands.add_parser(
-        "unpin", help="remove pins", description="Removes the protection that `aflite pin` set."
-    )
-    unpin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages")
-    unpin.set_defaults(command=_unpin)
-    pins = commands.add_parser("pins", help="list the pinned results", description="Lists every pinned result.")
-    pins.set_defaults(command=_pins)
+    command = commands.add_parser("prune", help="remove results that are no longer needed", description=_PRUNE)
+    command.set_defaults(command=_prune)
+    keep = f"number of refreshes per dataset that are kept (default: {KEEP})"
+    command.add_argument("--keep", type=_count, default=KEEP, metavar="N", help=keep)
+    older = "remove only results older than this age, for example 30d, 12h or 2w"
+    command.add_argument("--older-than", type=age, metavar="AGE", help=older)
+    command.add_argument("--dry-run", action="store_true", help="list what would be removed, and remove nothing")
+    command.add_argument("--yes", action="store_true", help="remove leftovers of deleted datasets without confirmation")
+    command = commands.add_parser("pin", help="protect a result from `aflite prune`", description=_PIN)
+    command.set_defaults(command=_pin)
+    command.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or a stage: digits.published_dataset")
+    command.add_argument("--note", default="", help="reason for the pin, which `aflite pins` prints")
+    unpinning = "Removes the protection that `aflite pin` set."
+    command = commands.add_parser("unpin", help="remove pins", description=unpinning)
+    command.set_defaults(command=_unpin)
+    command.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages")
+    command = commands.add_parser("pins", help="list the pinned results", description="Lists every pinned result.")
+    command.set_defaults(command=_pins)
 
 
 def age(text: str) -> timedelta:
@@ -81,7 +72,7 @@ def age(text: str) -> timedelta:
     return timedelta(**{_UNITS[match[2]]: float(match[1])})
 
 
-def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
+def prune_lines(pruned: Pruned, *, dry_run: bool) -> Iterator[str]:
     """Yield lines about the results that were removed (by kind), kept (by reason), in use or damaged."""
     kinds = pruned.by_kind()
     if not kinds:
@@ -90,6 +81,53 @@ def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
     yield from _counts("would be kept" if dry_run else "kept", pruned.kept)
     yield from (f"in use, left alone: {escaped(line)}" for line in pruned.in_use)
     yield from (f"damaged, left alone: {escaped(line)}" for line in pruned.damaged)
+
+
+def find_leftovers(store: ResultStore) -> dict[str, str]:
+    """Describe the results, queued runs and listed partitions of datasets without a YAML file, by dataset.
+
+    Datasets that a process is running are left out. Dagster's instance is examined if `DAGSTER_HOME` is set.
+    """
+    from aflite_assets.specs.registry import load_registry
+
+    made = store.datasets()
+    registry = load_registry(made=made)
+    queued: Mapping[str, list[str]] = {}
+    listed: frozenset[str] = frozenset()
+    if os.environ.get("DAGSTER_HOME"):
+        # Imported here: Dagster takes seconds.
+        from aflite_assets.automation import leftovers
+
+        in_dagster = leftovers.find_leftovers(registry)
+        queued, listed = in_dagster.queued, in_dagster.listed
+    words = {}
+    for name in sorted({*registry.without_file(made), *queued, *listed}):
+        parts = [
+            f"{size(store.size(name))} of results" if name in made else "",
+            counted(len(queued[name]), "queued run") if name in queued else "",
+            "a partition that Dagster lists" if name in listed else "",
+        ]
+        if occupant(store.locks_folder, name) is None:
+            words[name] = ", ".join(filter(None, parts))
+    return words
+
+
+def leftover_lines(found: Mapping[str, str]) -> Iterator[str]:
+    """Yield a heading, and one line for each dataset with leftovers. Yields nothing if there are no leftovers."""
+    if found:
+        yield "leftovers of datasets without a YAML file (`aflite prune` removes them after a confirmation):"
+        yield from (f"  {name}: {words}" for name, words in found.items())
+
+
+def _confirmed() -> bool:
+    """Return True if the user confirms on the terminal that the leftovers may be deleted."""
+    if not sys.stdin.isatty():
+        kept = "kept, because there is no terminal for a confirmation; `aflite prune --yes` removes the leftovers"
+        write_lines(sys.stdout, [kept])
+        return False
+    sys.stdout.write("Remove all leftovers permanently? [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
@@ -109,67 +147,47 @@ def _count(text: str) -> int:
 
 
 def _prune(options: argparse.Namespace) -> None:
-    from aflite_assets.paths import old_kernels
-    from aflite_assets.results.prune import KEEP, prune
-
-    store = _store()
+    store = open_store()
     left = find_leftovers(store)
-    if options.dry_run:
-        write_lines(sys.stdout, list(leftover_lines(left)))
-    is_removed = bool(left.words) if options.dry_run else confirmed(left, is_agreed=options.yes)
-    deleted = list(left.words) if is_removed else []
-    pruned = prune(
-        store,
-        keep=KEEP if options.keep is None else options.keep,
-        older_than=options.older_than,
-        dry_run=options.dry_run,
-        caches=old_kernels(),
-        deleted=deleted,
-    )
-    if not options.dry_run and deleted and left.instance is not None:
-        from aflite_assets.automation.leftovers import remove_leftovers
+    write_lines(sys.stdout, leftover_lines(left))
+    deleted = list(left) if left and (options.dry_run or options.yes or _confirmed()) else []
+    limits = {"keep": options.keep, "older_than": options.older_than, "dry_run": options.dry_run}
+    pruned = prune(store, caches=old_kernels(), deleted=deleted, **limits)
+    if not options.dry_run and deleted and os.environ.get("DAGSTER_HOME"):
+        from aflite_assets.automation import leftovers
+        from aflite_assets.specs.registry import load_registry
 
-        remove_leftovers(deleted, left.instance)
-    write_lines(sys.stdout, list(prune_lines(pruned, dry_run=options.dry_run)))
+        leftovers.remove_leftovers(deleted, leftovers.find_leftovers(load_registry(made=store.datasets())))
+    write_lines(sys.stdout, prune_lines(pruned, dry_run=options.dry_run))
 
 
 def _pin(options: argparse.Namespace) -> None:
-    from aflite_assets.results.pins import pin
-
-    store = _store()
+    store = open_store()
     partition, stage = _named(options.name)
-    stages = [stage] if stage else [asset for asset, dataset, _ in store.partitions() if dataset == partition]
+    made = [asset for asset, dataset, _ in store.partitions() if dataset == partition]
+    stages = [stage] if stage else made or ["published_dataset"]  # whose error says what is missing
     results = [store.current(asset, partition) for asset in stages]
-    if not results:
-        results = [store.current("published_dataset", partition)]  # which says what is missing
     write_lines(sys.stdout, _pin_lines(pin(store, results, note=options.note)))
 
 
 def _unpin(options: argparse.Namespace) -> None:
-    from aflite_assets.errors import StoreError
-    from aflite_assets.results.pins import unpin
-
-    partition, stage = _named(options.name)
-    gone = unpin(_store(), partition, stage)
-    if not gone:
+    removed = unpin(open_store(), *_named(options.name))
+    if not removed:
         raise StoreError(f"no result of {options.name!r} is pinned; run `aflite pins` to list all pinned results")
-    write_lines(sys.stdout, [f"unpinned: {pin.asset} of {pin.partition}, {pin.key}" for pin in gone])
+    write_lines(sys.stdout, [f"unpinned: {pin.asset} of {pin.partition}, {pin.key}" for pin in removed])
 
 
 def _pins(_: argparse.Namespace) -> None:
-    from aflite_assets.results.pins import read_pins
-
-    pins = read_pins(_store())
+    pins = read_pins(open_store())
     write_lines(sys.stdout, _pin_lines(pins) if pins else ["nothing is pinned"])
 
 
-def _pin_lines(pins: "list[Pin]") -> list[str]:
+def _pin_lines(pins: Iterable[Pin]) -> list[str]:
     rows = [(pin.partition, pin.asset, pin.key, pin.pinned, escaped(pin.note)) for pin in pins]
     return table([("dataset", "stage", "key", "pinned", "note"), *rows])
 
 
 def _named(name: str) -> tuple[str, str | None]:
-    from aflite_assets.errors import InvalidInputError
     from aflite_assets.stages.pipeline import STAGES
 
     partition, _, stage = name.partition(".")
@@ -179,9 +197,3 @@ def _named(name: str) -> tuple[str, str | None]:
             f"{', '.join(STAGES)}, or give only the name of the dataset"
         )
     return partition, stage or None
-
-
-def _store() -> "ResultStore":
-    from aflite_assets.results.opening import open_store
-
-    return open_store()

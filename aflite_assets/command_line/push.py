@@ -7,13 +7,12 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aflite_assets.command_line.terminal import escaped, size, table, write_lines
-
-if TYPE_CHECKING:
-    from aflite_assets.data.hub.push import Pushed
-    from aflite_assets.results import PublishedResult
+from aflite_assets.results.locks import reading
+from aflite_assets.results.opening import open_store
+from aflite_assets.results.records import PublishedResult
 
 _PUSH = """\
 Uploads a dataset's published folder (the stage published_dataset, with its card) to a dataset repository on the
@@ -29,9 +28,8 @@ def add_command(commands: Any) -> None:
     push.add_argument("name", metavar="NAME", help="a dataset that has results")
     push.add_argument("hub_id", metavar="OWNER/NAME", type=_hub_id, help="id of the repository on the hub")
     push.add_argument("--public", action="store_true", help="make the repository public (default: private)")
-    push.add_argument(
-        "--dry-run", action="store_true", help="print what would be uploaded, without a request to the hub"
-    )
+    dry_run = "print what would be uploaded, without a request to the hub"
+    push.add_argument("--dry-run", action="store_true", help=dry_run)
     push.set_defaults(command=_push)
 
 
@@ -43,28 +41,27 @@ def _hub_id(text: str) -> str:
 
 def _push(options: argparse.Namespace) -> None:
     from aflite_assets.data.hub.push import folder_files, push_folder
-    from aflite_assets.results.locks import reading
-    from aflite_assets.results.opening import open_store
 
     store = open_store()
     result = store.current("published_dataset", options.name)
     store.check_inputs([result], reader=f"the push of {options.name!r}")
     with reading([result]):
         files = folder_files(result.path, result.manifest["files"])
-        _write(push_lines(result, options.hub_id, files, public=options.public, dry_run=options.dry_run))
+        write_lines(sys.stdout, _lines(result, options.hub_id, files, is_public=options.public))
+        said = ["nothing was sent (--dry-run)"]
         if not options.dry_run:
             message = f"{options.name}, data version {result.data_version}"
             pushed = push_folder(result.path, files, options.hub_id, public=options.public, message=message)
-            _write(_pushed_lines(pushed, options.hub_id))
+            loading = f'load it with datasets.load_dataset("{options.hub_id}", "filtered")'
+            said = [f"pushed: {pushed.page}, commit {pushed.commit}", loading]
+        write_lines(sys.stdout, said)
 
 
-def push_lines(
-    result: "PublishedResult", hub_id: str, files: Mapping[str, int], *, public: bool, dry_run: bool
-) -> Iterator[str]:
+def _lines(result: PublishedResult, hub_id: str, files: Mapping[str, int], *, is_public: bool) -> Iterator[str]:
     """Yield lines that describe the upload: the folder, the visibility of the repository, the rows of each
     configuration, and the files.
     """
-    visible = "public, everybody can read it" if public else "private"
+    visible = "public, everybody can read it" if is_public else "private"
     yield f"{escaped(result.partition)} to the dataset {hub_id} ({visible})"
     yield f"  from {escaped(str(result.path))}, data version {result.data_version}"
     rows = [
@@ -74,14 +71,3 @@ def push_lines(
     yield from (f"  {line}" for line in table([("configuration", "rows"), *rows]))
     yield f"  {len(files)} files, {size(sum(files.values()))}: the card and the tables"
     yield "  the tables contain rows of the source; check that its licence allows you to publish them"
-    if dry_run:
-        yield "nothing was sent (--dry-run)"
-
-
-def _pushed_lines(pushed: "Pushed", hub_id: str) -> Iterator[str]:
-    yield f"pushed: {pushed.page}, commit {pushed.commit}"
-    yield f'load it with datasets.load_dataset("{hub_id}", "filtered")'
-
-
-def _write(lines: Iterator[str]) -> None:
-    write_lines(sys.stdout, list(lines))

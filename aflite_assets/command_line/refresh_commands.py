@@ -40,7 +40,7 @@ def add_commands(commands: Any) -> None:
     settle = "seconds without a change after which a changed file is used (default: 5)"
     refresh.add_argument("--settle", type=float, default=5.0, metavar="SECONDS", help=settle)
     refresh.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="device of models")
-    refresh.add_argument("--no-tracking", action="store_true", help="store nothing in MLflow")
+    refresh.add_argument("--no-tracking", dest="tracking", action="store_false", help="store nothing in MLflow")
     pause.add_argument("--reason", default="", help="text that plan, refresh and status print")
 
 

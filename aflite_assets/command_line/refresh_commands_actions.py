@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -13,8 +13,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from aflite_assets.command_line.leftovers import Leftovers, find_leftovers, leftover_lines
-from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, one_line, size, table, write_lines
+from aflite_assets.command_line.prune import find_leftovers, leftover_lines
+from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, size, table, write_lines
 from aflite_assets.data.loading import load_source
 from aflite_assets.errors import AfliteError
 from aflite_assets.refresh.due import RETRIED_BY_COMMAND, Due, outlooks
@@ -27,6 +27,7 @@ from aflite_assets.results.opening import open_store
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry, load_registry
 from aflite_assets.specs.sources import TableSource
+from aflite_assets.text import one_line
 
 FAILED = 1
 """Exit code of a refresh in which something failed or is refused."""
@@ -44,13 +45,19 @@ def run_plan(options: argparse.Namespace) -> int:
     registry = load_registry(made=store.datasets())
     planned = list(look(registry, store, options.names))
     if options.json:
-        _say([json.dumps([_as_json(due.plan) | {"run_by": due.waits} for due in planned], indent=2)])
+        whole = [
+            {
+                "dataset": due.plan.dataset,
+                "failure": due.plan.failure,
+                "notes": due.plan.notes,
+                "stages": [asdict(stage) for stage in due.plan.stages],
+                "run_by": due.waits,
+            }
+            for due in planned
+        ]
+        _say([json.dumps(whole, indent=2)])
     else:
-        words = {due.plan.dataset: _outlook(due) for due in planned}
-        for due in planned:
-            growth = row_growth(registry[due.plan.dataset], due.plan, store) if due.stages or due.waits else None
-            words[due.plan.dataset] += f"; {growth}" if growth else ""
-        _say([*plan_lines([due.plan for due in planned]), "", *outlook_lines(words)])
+        _say([*plan_lines([due.plan for due in planned]), "", *_outlook_lines(planned, registry, store)])
     return FAILED if any(due.failed for due in planned) else 0
 
 
@@ -87,27 +94,27 @@ def plan_lines(plans: Iterable[DatasetPlan]) -> list[str]:
     return [*table([(*row[:4], escaped(one_line(row[4]))) for row in rows]), *notes]
 
 
-def outlook_lines(outlooks: Mapping[str, str]) -> Iterator[str]:
+def _outlook_lines(planned: Iterable[Due], registry: Registry, store: ResultStore) -> Iterator[str]:
     """Yield what a refresh would do now, with one line for all datasets that have the same outlook."""
     datasets: dict[str, list[str]] = {}
-    for name, words in outlooks.items():
-        if words:
-            datasets.setdefault(words, []).append(name)
+    for due in planned:
+        if words := _outlook(due, registry, store):
+            datasets.setdefault(words, []).append(due.plan.dataset)
     yield "a refresh now would:" if datasets else "a refresh now would do nothing: all is found"
     for words, names in datasets.items():
         yield f"  {', '.join(names)}: {escaped(words)}"
 
 
-def _outlook(due: Due) -> str:
+def _outlook(due: Due, registry: Registry, store: ResultStore) -> str:
     """Return what a refresh would do about one dataset; "" if all stages are found."""
-    if due.waits is not None:
-        return f"wait for {due.waits}"
     if due.plan.failure is not None:
         return "skip it; correct its file, as the table says"
-    if due.stages:
-        following = f", then later stages (at most {len(due.following)})" if due.following else ""
-        return f"make {', '.join(stage.stage for stage in due.stages)}{following}"
-    return f"make nothing: {one_line('; '.join(due.why_not))}" if due.why_not else ""
+    if due.waits is None and not due.stages:
+        return f"make nothing: {one_line('; '.join(due.why_not))}" if due.why_not else ""
+    following = f", then later stages (at most {len(due.following)})" if due.following else ""
+    made = f"make {', '.join(stage.stage for stage in due.stages)}{following}"
+    growth = row_growth(registry[due.plan.dataset], due.plan, store)
+    return "; ".join(filter(None, (f"wait for {due.waits}" if due.waits else made, growth)))
 
 
 def row_growth(spec: DatasetSpec, plan: DatasetPlan, store: ResultStore) -> str | None:
@@ -175,7 +182,9 @@ def _refresh_one(
         # Imported here: Dagster takes seconds, which a refresh without due stages need not wait for.
         from aflite_assets.automation.run_requests import run_here
 
-        failure = run_here(store, registry[name], due, run_config=_run_config(options), by_hand=options.now)
+        resources = {"compute_device": {"device": options.device}, "experiment_tracker": {"enabled": options.tracking}}
+        run_config = {"resources": {resource: {"config": config} for resource, config in resources.items()}}
+        failure = run_here(store, registry[name], due, run_config=run_config, by_hand=options.now)
         (due,) = again([name])
     current = [stage.stage for stage in due.plan.stages if stage.current and stage.stage in wanted]
     lines = [f"up to date now: {', '.join(current)}"] if current else []
@@ -187,11 +196,6 @@ def _refresh_one(
     if due.failed or failure is not None:
         return FAILED
     return WAITING if due.plan.in_state("waiting") else 0
-
-
-def _run_config(options: argparse.Namespace) -> dict[str, Any]:
-    config = {"compute_device": {"device": options.device}, "experiment_tracker": {"enabled": not options.no_tracking}}
-    return {"resources": {name: {"config": one} for name, one in config.items()}}
 
 
 def _without_files(store: ResultStore, registry: Registry) -> int:
@@ -223,32 +227,22 @@ def run_status(options: argparse.Namespace) -> None:
     standing = [dataset_status(due, store) for due in look(registry, store, options.names)]
     standing.sort(key=lambda status: (not status.troubles, status.made is None))
     paused = RefreshState.beside(store).paused()
-    left = Leftovers({}, None) if options.names else find_leftovers(store)
+    left = {} if options.names else find_leftovers(store)
     if options.json:
-        whole = {"paused": paused, "datasets": [asdict(status) for status in standing], "deleted": dict(left.words)}
+        whole = {"paused": paused, "datasets": [asdict(status) for status in standing], "deleted": left}
         _say([json.dumps(whole, indent=2, default=str)])
         return
     rows = [("dataset", "last made", "stages", "size")]
     for status in standing:
         made = "never" if status.made is None else f"{status.made.astimezone():%Y-%m-%d %H:%M}"
         rows.append((status.dataset, made, status.counts, size(status.size)))
+    _say(table(rows, numbers=(3,)))
     # The remedy is at the end of a trouble, so troubles are not truncated.
     needs = [f"  {status.dataset}: {escaped(line)}" for status in standing for line in status.troubles]
     waits = [f"  {status.dataset}: {escaped(line)}" for status in standing for line in status.waits]
-    _say(
-        [
-            *table(rows, numbers=(3,)),
-            *(["", "needs you:", *needs] if needs else []),
-            *(["", "continues later by itself:", *waits] if waits else []),
-            *(["", escaped(paused)] if paused else []),
-            *(["", *leftover_lines(left)] if left.words else []),
-        ]
-    )
-
-
-def _as_json(plan: DatasetPlan) -> dict[str, Any]:
-    stages = [asdict(stage) for stage in plan.stages]
-    return {"dataset": plan.dataset, "failure": plan.failure, "notes": plan.notes, "stages": stages}
+    below = (["needs you:", *needs], ["continues later by itself:", *waits])
+    for lines in (*(part for part in below if part[1:]), [escaped(paused or "")], list(leftover_lines(left))):
+        _say(["", *lines] if any(lines) else [])
 
 
 def _say(lines: Iterable[str], *, error: bool = False) -> None:

@@ -8,11 +8,13 @@ import sys
 import webbrowser
 from contextlib import suppress
 from http import HTTPStatus
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from aflite_assets.addresses import RESULTS, base_address, host_name
+from aflite_assets.command_line.terminal import write_lines
 from aflite_assets.errors import (
     AfliteError,
     StoreAccessError,
@@ -63,6 +65,8 @@ _REPORTS = "benchmark_report"
 _MOST_NAMED = 8
 _STYLE = "body{font:1rem sans-serif;margin:2rem;max-width:60rem} li{margin:.4rem 0}"
 
+Body = TypeVar("Body", BytesIO, BinaryIO)
+
 
 class ResultServer(http.server.ThreadingHTTPServer):
     """An HTTP server on the loopback address, which serves the published files below one folder.
@@ -89,9 +93,8 @@ class ResultServer(http.server.ThreadingHTTPServer):
     def file(self, path: str) -> Path | None:
         """Return the file for the path of a request, or None if the server does not serve the file."""
         segments = unquote(urlsplit(path).path).removeprefix("/").split("/")
-        if not all(_SEGMENT.fullmatch(segment) for segment in segments):
-            return None
-        return _plain_file(self.root.joinpath(*segments))
+        is_served = all(_SEGMENT.fullmatch(segment) for segment in segments)
+        return _plain_file(self.root.joinpath(*segments)) if is_served else None
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore the errors of browsers that disconnect early. Report all other errors."""
@@ -99,77 +102,56 @@ class ResultServer(http.server.ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    """Handler whose base class sends what `send_head` returns to GET, and nothing more to HEAD."""
+
     server: ResultServer
     server_version = "aflite"
     sys_version = ""
     timeout = 60
     """Timeout of an idle connection, in seconds."""
 
-    def do_GET(self) -> None:
-        self._answer(body=True)
-
-    def do_HEAD(self) -> None:
-        self._answer(body=False)
-
     def log_message(self, format: str, *arguments: Any) -> None:
         """Do nothing, because nobody needs a log line for each request."""
 
-    def _answer(self, *, body: bool) -> None:
+    def send_head(self) -> BytesIO | BinaryIO:
+        """Send the status and the headers of an answer, and return its body."""
         if host_name(self.headers.get("Host", "")) not in self.server.hosts:
-            told = f"{RESULTS} names the host under which results are served elsewhere"
-            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"Open {self.server.address} instead; {told}.\n", body=body)
-        elif urlsplit(self.path).path in ("", "/"):
+            told = f"Open {self.server.address} instead; {RESULTS} names the host under which results are served"
+            return self._text(HTTPStatus.MISDIRECTED_REQUEST, f"{told} elsewhere.\n")
+        if urlsplit(self.path).path in ("", "/"):
             try:
-                page = index_page(self.server.store).encode()
+                return self._text(HTTPStatus.OK, index_page(self.server.store), kind=".html", policy=_INDEX_POLICY)
             except AfliteError as error:
-                self._refuse(HTTPStatus.BAD_GATEWAY, f"{error}\n", body=body)
-                return
-            self._start(HTTPStatus.OK, "text/html; charset=utf-8", len(page), _INDEX_POLICY)
-            if body:
-                self.wfile.write(page)
-        elif (path := self.server.file(self.path)) is not None:
-            self._send(path, body=body)
-        else:
-            self._refuse(HTTPStatus.NOT_FOUND, "This result does not exist; / lists the current reports.\n", body=body)
-
-    def _send(self, path: Path, *, body: bool) -> None:
-        kind = _TYPES.get(path.suffix)
+                return self._text(HTTPStatus.BAD_GATEWAY, f"{error}\n")
+        path = self.server.file(self.path)
+        if path is None:
+            return self._text(HTTPStatus.NOT_FOUND, "This result does not exist; / lists the current reports.\n")
         is_report = path.name == "report.html" and path.relative_to(self.server.root).parts[0] == _REPORTS
-        damage = _damage(path) if is_report else None
-        if damage is not None:
-            self._refuse(HTTPStatus.CONFLICT, f"This report differs from the published report: {damage}.\n", body=body)
-            return
-        with path.open("rb") as file:
-            size = path.stat().st_size
-            policy = _REPORT_POLICY if is_report else _FILE_POLICY
-            self._start(HTTPStatus.OK, kind or "application/octet-stream", size, policy, saved=kind is None)
-            if body:
-                self.copyfile(file)
+        if is_report and (damage := _damage(path)):
+            return self._text(HTTPStatus.CONFLICT, f"This report differs from the published report: {damage}.\n")
+        policy = _REPORT_POLICY if is_report else _FILE_POLICY
+        return self._answer(HTTPStatus.OK, path.open("rb"), path.stat().st_size, path.suffix, policy)
 
-    def copyfile(self, file: Any) -> None:
-        while block := file.read(1 << 20):
-            self.wfile.write(block)
-
-    def _refuse(self, status: HTTPStatus, text: str, *, body: bool) -> None:
+    def _text(self, status: HTTPStatus, text: str, *, kind: str = ".md", policy: str = _FILE_POLICY) -> BytesIO:
         content = text.encode()
-        self._start(status, "text/plain; charset=utf-8", len(content), _FILE_POLICY)
-        if body:
-            self.wfile.write(content)
+        return self._answer(status, BytesIO(content), len(content), kind, policy)
 
-    def _start(self, status: HTTPStatus, kind: str, size: int, policy: str, *, saved: bool = False) -> None:
+    def _answer(self, status: HTTPStatus, body: Body, size: int, suffix: str, policy: str) -> Body:
+        is_picture = suffix == ".png"
         self.send_response(status)
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", _TYPES.get(suffix, "application/octet-stream"))
         self.send_header("Content-Length", str(size))
         self.send_header("Content-Security-Policy", policy)
         self.send_header("X-Content-Type-Options", "nosniff")
         self.send_header("Referrer-Policy", "no-referrer")
         # Dagster's pages, which have another address, show the pictures.
-        self.send_header("Cross-Origin-Resource-Policy", "cross-origin" if kind == "image/png" else "same-origin")
-        self.send_header("Cache-Control", "no-store" if kind != "image/png" else "private, max-age=86400")
-        if saved:
+        self.send_header("Cross-Origin-Resource-Policy", "cross-origin" if is_picture else "same-origin")
+        self.send_header("Cache-Control", "private, max-age=86400" if is_picture else "no-store")
+        if suffix not in _TYPES:
             self.send_header("Content-Disposition", "attachment")
         self.end_headers()
+        return body
 
 
 def _plain_file(wanted: Path) -> Path | None:
@@ -203,35 +185,37 @@ def index_page(store: ResultStore) -> str:
 def _index_item(store: ResultStore, dataset: str) -> str | None:
     name = html.escape(dataset)
     try:
-        if (report := _current_report(store, dataset)) is None:
-            return None
+        address = _current_report(store, dataset)
     except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError):
         raise
     except StoreError as error:
         return f"{name} is not shown: {html.escape(str(error))}"
-    address = report.relative_to(store.root).as_posix()
-    if _plain_file(store.root.resolve() / address) is None:
-        return f"{name} is not shown: its current report is missing; materialise {_REPORTS} of it again"
-    damage = _damage(report)
-    if damage is not None:
-        return f"{name} is not shown: {html.escape(damage)}; materialise {_REPORTS} of it again"
-    return f'<a href="/{html.escape(address)}">{name}</a>'
+    return None if address is None else f'<a href="/{html.escape(address)}">{name}</a>'
 
 
-def _current_report(store: ResultStore, dataset: str) -> Path | None:
-    """Return the page of a dataset's current report on this machine, or None if the dataset has no report."""
-    if store.current_key(_REPORTS, dataset) is None:
-        return None
-    return store.current(_REPORTS, dataset).path / "report.html"
+def _current_report(store: ResultStore, dataset: str) -> str | None:
+    """Return the path of a dataset's current report on the server, or None if the dataset has no report.
 
-
-def _damage(report: Path) -> str | None:
-    """Return a description of the damage if the result of a report's page is damaged, or None if the result is
-    intact.
+    Raises:
+        StoreError: the report's files are missing or differ from the published files.
     """
+    if not NAME.fullmatch(dataset) or store.current_key(_REPORTS, dataset) is None:
+        return None
+    report = store.current(_REPORTS, dataset).path / "report.html"
+    address = report.relative_to(store.root).as_posix()
+    is_here = _plain_file(store.root.resolve() / address) is not None
+    if problem := _damage(report) if is_here else "its page is missing":
+        raise StoreError(
+            f"the report of {dataset!r} differs from the published report ({problem}); run `aflite refresh {dataset}` "
+            "to write the report again"
+        )
+    return address
+
+
+def _damage(report: Path) -> str:
+    """Return a description of the damage of the result with a report's page, or "" if the result is intact."""
     folder = report.parent
-    wrong = own_damage(PublishedResult(_REPORTS, folder.parent.name, folder.name, folder))
-    return "; ".join(wrong) or None
+    return "; ".join(own_damage(PublishedResult(_REPORTS, folder.parent.name, folder.name, folder)))
 
 
 def make_server(store: ResultStore, port: int) -> ResultServer:
@@ -255,7 +239,7 @@ def report_path(store: ResultStore, dataset: str) -> str:
     Raises:
         StoreError: the dataset has no report, or the report's files differ from the published files.
     """
-    report = _current_report(store, dataset) if NAME.fullmatch(dataset) else None
+    report = _current_report(store, dataset)
     if report is None:
         names = [name for asset, name, _ in store.partitions() if asset == _REPORTS]
         made = [name for name in names if store.backend.exists(f"{_REPORTS}/{name}/{CURRENT}")]
@@ -264,12 +248,7 @@ def report_path(store: ResultStore, dataset: str) -> str:
             f"the dataset {dataset!r} has no report in {store.place}; run `aflite refresh {dataset}` to write the "
             f"report{have}"
         )
-    if (damage := _damage(report)) is not None:
-        raise StoreError(
-            f"the report of {dataset!r} differs from the published report ({damage}); run `aflite refresh {dataset}` "
-            "to write the report again"
-        )
-    return report.relative_to(store.root).as_posix()
+    return report
 
 
 def add_commands(commands: Any) -> None:
@@ -288,20 +267,17 @@ def _open(options: argparse.Namespace) -> None:
     store = open_store()
     path = report_path(store, options.dataset)
     if options.print:
-        sys.stdout.write(f"{store.root.resolve() / path}\n")
+        write_lines(sys.stdout, [str(store.root.resolve() / path)])
         return
     with make_server(store, options.port) as server, suppress(KeyboardInterrupt):
         address = f"{server.address}/{path}"
-        sys.stdout.write(f"{options.dataset} at {address} (Ctrl+C ends)\n")
-        sys.stdout.flush()
+        write_lines(sys.stdout, [f"{options.dataset} at {address} (Ctrl+C ends)"])
         webbrowser.open(address)
         server.serve_forever()
 
 
 def _serve(options: argparse.Namespace) -> None:
     store = open_store()
-    server_of_store = make_server(store, options.port)
-    with server_of_store as server, suppress(KeyboardInterrupt):
-        sys.stdout.write(f"Results of {store.place} at {server.address} (Ctrl+C ends)\n")
-        sys.stdout.flush()
+    with make_server(store, options.port) as server, suppress(KeyboardInterrupt):
+        write_lines(sys.stdout, [f"Results of {store.place} at {server.address} (Ctrl+C ends)"])
         server.serve_forever()

@@ -16,10 +16,8 @@ def spec_of(name: str) -> DatasetSpec:
     """
     from aflite_assets.specs.registry import load_registry, load_spec
 
-    if not _is_file(name):
-        return load_registry()[name]
-    _check_is_here(Path(name))
-    return load_spec(Path(name))
+    path = _path_of(name)
+    return load_registry()[name] if path is None else load_spec(path)
 
 
 def file_of(name: str) -> Path:
@@ -30,25 +28,28 @@ def file_of(name: str) -> Path:
     """
     from aflite_assets.specs.registry import BUNDLED, load_registry
 
-    if _is_file(name):
-        _check_is_here(Path(name))
-        return Path(name)
     registry = load_registry()
-    spec = registry[name]
-    return registry.files.get(spec.name, BUNDLED / f"{name}.yaml")
+    return _path_of(name) or registry.files.get(registry[name].name, BUNDLED / f"{name}.yaml")
 
 
-def _check_is_here(path: Path) -> None:
-    """Raise an error if the file `NAME.yaml` does not exist, although a dataset `NAME` is registered."""
+def _path_of(name: str) -> Path | None:
+    """Return the path of a YAML file, or None for the name of a dataset.
+
+    Raises:
+        SpecError: the file `NAME.yaml` does not exist, although a dataset `NAME` is registered.
+    """
     from aflite_assets.specs.registry import load_registry
 
-    if path.exists() or len(path.parts) > 1:
-        return
-    if (file := load_registry().files.get(path.stem)) is not None:
+    path = Path(name)
+    is_path = os.sep in name or path.suffix in (".yaml", ".yml")
+    if not is_path and (not path.is_file() or is_dataset_name(name)):
+        return None
+    if not path.exists() and len(path.parts) == 1 and (file := load_registry().files.get(path.stem)) is not None:
         raise SpecError(
             f"there is no file {path.name} in this folder; write {path.stem} without the ending to use "
             f"{shown_path(file)}"
         )
+    return path
 
 
 def is_dataset_name(name: str) -> bool:
@@ -71,9 +72,3 @@ def same_name_note(name: str) -> str:
     if Path(name).suffix or not Path(name).exists():
         return ""
     return f"{name!r} is also a path in this folder: write ./{name} to use that path."
-
-
-def _is_file(name: str) -> bool:
-    path = Path(name)
-    is_path = os.sep in name or path.suffix in (".yaml", ".yml")
-    return is_path or (path.is_file() and not is_dataset_name(name))

@@ -1,7 +1,7 @@
 """Plain text for terminals: escaped text from datasets, tables, and numbers with units."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from aflite_assets.wording import truncate
@@ -14,24 +14,15 @@ _SIZES = ("bytes", "kB", "MB", "GB", "TB")
 def escaped(text: str) -> str:
     """Return the text escaped for a terminal, on one line.
 
-    Every character that a terminal does not print is escaped.
-
     Control characters, ANSI sequences, direction overrides, invisible characters and lone surrogates become escapes
     such as `\\x1b`. Escaping prevents a dataset from colouring, moving or hiding printed text.
     """
-    if text.isprintable():
-        return text
-    return "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
 
 
 def escaped_lines(text: str) -> str:
     """Return the text with each line escaped for a terminal."""
     return "\n".join(escaped(line) for line in text.split("\n"))
-
-
-def one_line(text: str) -> str:
-    """Return the text on one line, with single spaces between words."""
-    return " ".join(text.split())
 
 
 def truncate_escaped(text: str, length: int) -> str:
@@ -63,21 +54,17 @@ def table(rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> list
 
 def duration(seconds: float) -> str:
     """Return a duration as text with two digits and a suitable unit, from µs to days."""
-    for unit, size, below in _UNITS:
-        if seconds < below:
-            return f"{_two_digits(seconds / size)} {unit}"
-    return f"{_two_digits(seconds / 86_400)} days"
+    unit, size = next(((unit, size) for unit, size, below in _UNITS if seconds < below), ("days", 86_400.0))
+    return f"{_two_digits(seconds / size)} {unit}"
 
 
 def size(count: int) -> str:
     """Return a number of bytes as text with two digits and a suitable unit, up to TB."""
-    number, unit = float(count), 0
-    while number >= 999.5 and unit < len(_SIZES) - 1:
-        number, unit = number / 1000, unit + 1
-    return f"{number:.0f} {_SIZES[0]}" if unit == 0 else f"{_two_digits(number)} {_SIZES[unit]}"
+    power = next((power for power in range(len(_SIZES)) if count < 999.5 * 1000**power), len(_SIZES) - 1)
+    return f"{_two_digits(count / 1000**power) if power else count} {_SIZES[power]}"
 
 
-def write_lines(stream: TextIO, lines: Sequence[str]) -> None:
+def write_lines(stream: TextIO, lines: Iterable[str]) -> None:
     """Write lines in the encoding of the stream. Characters that the encoding cannot represent are escaped."""
     encoding = stream.encoding or "utf-8"
     text = "".join(f"{line}\n" for line in lines)
@@ -87,7 +74,3 @@ def write_lines(stream: TextIO, lines: Sequence[str]) -> None:
 
 def _two_digits(number: float) -> str:
     return f"{number:,.0f}" if number >= 9.95 else f"{number:.1f}"
-
-
-def _escape(sign: str) -> str:
-    return sign.encode("unicode_escape").decode("ascii")

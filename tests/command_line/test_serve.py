@@ -228,7 +228,7 @@ def test_a_report_that_lies_elsewhere_is_not_linked(server: ResultServer, tmp_pa
         "pipe": "current.json cannot be read (the path is not a regular file)",
         "odd name": "",
         "missing": f"{server.root}/benchmark_report/broken/{KEY}; materialise it again",
-    }.get(kind, "broken is not shown: its current report is missing; materialise benchmark_report of it again")
+    }.get(kind, "of &#x27;broken&#x27; differs from the published report (its page is missing); run `aflite refresh")
     assert expected in page
     assert f'<a href="/{REPORT}">digits</a>' in page
     assert page.count("<a ") == 1
@@ -279,7 +279,7 @@ def test_a_report_that_was_edited_is_not_shown(server: ResultServer) -> None:
     status, _, body = ask(server, f"/{REPORT}")
     assert (status, body.decode()) == (409, f"This report differs from the published report: {damage}.\n")
     _, _, page = ask(server, "/")
-    assert f"<li>digits is not shown: {damage}; materialise benchmark_report of it again</li>" in page.decode()
+    assert f"({damage}); run `aflite refresh digits` to write the report again</li>" in page.decode()
 
 
 def test_a_report_is_opened_by_the_name_of_its_dataset(

@@ -3,35 +3,43 @@
 The estimated cost of a stage is its duration in the last run. For a stage without a known duration, the amount of work
 is multiplied by measured speeds.
 
-The modules `run_plan` and `trainings` compute the counts, and the module `timing` measures the speeds.
+The module `timing` measures the speeds.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
-from aflite_assets.command_line.preview.planned import RunPlan, Trainings
-from aflite_assets.command_line.preview.run_plan import scored_rows
-from aflite_assets.command_line.preview.timing import ASSUMED_WIDTH, Speeds, weights_are_here
-from aflite_assets.command_line.preview.trainings import GRID, trainings_of
+from aflite_assets.command_line.preview.run_plan import RunPlan, StudyPreview, Trainings, steps_of
+from aflite_assets.command_line.preview.timing import Speeds
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.families import trains_in_one_thread
 from aflite_assets.processors import processes_at_once
-from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models.kinds import ClassicalModelSpec, EncoderSpec
-from aflite_assets.specs.models.settings import IdentityEncoderSpec, SurfaceEncoderSpec
+from aflite_assets.results import PublishedResult
+from aflite_assets.specs.models.fine_tuning import FineTunedSpec
+from aflite_assets.specs.models.kinds import ClassicalModelSpec
+from aflite_assets.specs.models.settings import UntrainedSpec
+from aflite_assets.specs.recipes import Recipe, recipes_of
+from aflite_assets.specs.sources import CHOICE_FORMATS
 from aflite_assets.stages.data.cue_scan import most_scanned
+from aflite_assets.stages.evaluation.leaning_sets import MOST_CANDIDATES, TRAININGS, most_rows_of_set
 from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.shared.model_families import leaning_evaluator
 from aflite_assets.stages.shared.training_workers import WORTH, workers_with_memory
+from aflite_assets.stages.stage import study_stages
+from aflite_assets.studies import parts
 
 ANY_DATA = 1.0
 """Fixed work of all stages, regardless of the data (statistics, publishing, the report), in units of one process
 start.
 """
 
-_NOTHING: Mapping[str, float] = MappingProxyType({})
+GRID = "evaluator_models"
+LAST_RUN = "its last run"
+AUTO_NOTE = "the learning curve of warmup.size auto; later numbers assume that it chooses the largest sample"
+
+_LEANING = f"at most, with {MOST_CANDIDATES} properties that are associated with the label"
 
 
 @dataclass(frozen=True)
@@ -53,8 +61,7 @@ class CostEstimate:
     """Estimated cost of a run: all cost lines, the measured device (cpu or cuda), and the duration of the measurements.
 
     `sizes_known`: whether the number of kept rows is known from current results. `at_once`: number of processes that
-    train small evaluators at the same time. `last`: names of the stages for which the estimate is the duration of their
-    last run.
+    train small evaluators at the same time.
     """
 
     lines: tuple[CostLine, ...]
@@ -62,7 +69,6 @@ class CostEstimate:
     measuring_seconds: float
     sizes_known: bool = False
     at_once: int = 1
-    last: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -75,19 +81,8 @@ class CostEstimate:
         return tuple(line for line in self.lines if line.seconds is None)
 
 
-def estimate_cost(
-    spec: DatasetSpec,
-    raw: Examples,
-    plan: RunPlan,
-    *,
-    device: DeviceSettings,
-    log: Callable[[str], None],
-    last: Mapping[str, float] = _NOTHING,
-) -> CostEstimate:
-    """Estimate the seconds of each stage.
-
-    `last`: seconds of the last run, by stage. For stages that are not in `last`, the seconds are estimated from counts
-    and measured speeds.
+def estimate_cost(raw: Examples, plan: RunPlan, *, device: DeviceSettings, log: Callable[[str], None]) -> CostEstimate:
+    """Estimate the seconds of each stage: those of its last run, or else the counts of work times measured speeds.
 
     The filter and each distinct model are measured on a few rows of `raw`. The time for loading a model is counted
     once, because one process runs all stages. Small evaluators are assumed to train in parallel. `log` receives a line
@@ -96,49 +91,27 @@ def estimate_cost(
     Raises:
         ModelError: the device is not available, or a model cannot be trained on the data.
     """
-    resolved, started = device.resolve().type, time.perf_counter()
+    resolved, started, last = device.resolve().type, time.perf_counter(), last_seconds(plan.reused)
     speeds, left = Speeds(raw, plan, device, log), [stage for stage in STAGES if stage not in last]
-    trainings = [one for one in trainings_of(spec, plan) if one.stage not in last]
-    lines = [*_any_data(trainings, speeds, stages=len(left))]
-    lines += [CostLine(stage, "its last run", {}, seconds) for stage, seconds in last.items()]
+    trainings = [one for one in trainings_of(plan) if one.stage not in last]
+    start = speeds.start() * (1 + ANY_DATA * len(left) / len(STAGES))
+    lines = [CostLine("all stages", "their process", {"start": 1}, start)]
+    lines += [CostLine(stage, LAST_RUN, {}, seconds) for stage, seconds in last.items()]
     if "cue_scan" in left:
         rows = sum(min(rows, most_scanned(raw.modality)) for rows in (plan.rows["train"], *plan.test_rows.values()))
         lines.append(CostLine("cue_scan", "all properties", {"row": rows}, rows * speeds.scan()))
-    if "filtered_sets" in left:
-        lines += [_filter_line(name, spec.representations[one], plan, speeds) for name, one in spec.filterings.items()]
+    for name, representation in plan.spec.filterings.items() if "filtered_sets" in left else ():
+        runs = plan.spec.filter_seeds
+        seconds, note = speeds.filter(plan.spec.representations[representation])
+        counts = {"iteration": plan.most_iterations * runs}
+        lines.append(CostLine("filtered_sets", name, counts, seconds * plan.row_scores * runs, note))
     trained = [_training_line(one, speeds) for one in trainings]
     at_once = _processes(trainings, trained) if resolved == "cpu" else 1
     lines += [
         replace(line, seconds=line.seconds / at_once) if line.seconds and _small(one) else line
         for one, line in zip(trainings, trained, strict=True)
     ]
-    took = time.perf_counter() - started
-    return CostEstimate(tuple(lines), resolved, took, sizes_known=bool(plan.kept), at_once=at_once, last=tuple(last))
-
-
-def _any_data(trainings: Sequence[Trainings], speeds: Speeds, *, stages: int) -> list[CostLine]:
-    """Return the cost lines that do not depend on the data: the start of the process, and the first use of models."""
-    start = speeds.start()
-    lines = [CostLine("all stages", "their process", {"start": 1}, start)]
-    if stages:
-        lines.append(
-            CostLine("all stages", "work for any data", {"stage": stages}, ANY_DATA * start * stages / len(STAGES))
-        )
-    neural = [speeds.neural(one.settings) for one in trainings if not isinstance(one.settings, ClassicalModelSpec)]
-    firsts = [speed.first for speed in neural if speed is not None]
-    return [*lines, CostLine("all stages", "models when first used", {"start": 1}, max(firsts))] if firsts else lines
-
-
-def _filter_line(name: str, encoder: EncoderSpec, plan: RunPlan, speeds: Speeds) -> CostLine:
-    (row, measured), notes = speeds.filter(encoder), []
-    if isinstance(encoder, SurfaceEncoderSpec):
-        notes.append(f"assuming {ASSUMED_WIDTH} properties")
-    elif not isinstance(encoder, IdentityEncoderSpec) and not weights_are_here(encoder):
-        notes.append(f"assuming an encoder of width {ASSUMED_WIDTH}")
-    if measured < plan.pool_rows:
-        notes.append(f"measured on {measured:,} rows")
-    counts, seconds = {"iteration": plan.most_iterations * plan.filter_runs}, row * scored_rows(plan) * plan.filter_runs
-    return CostLine("filtered_sets", name, counts, seconds, "; ".join(notes))
+    return CostEstimate(tuple(lines), resolved, time.perf_counter() - started, bool(plan.kept), at_once)
 
 
 def _training_line(one: Trainings, speeds: Speeds) -> CostLine:
@@ -164,3 +137,74 @@ def _processes(trainings: Sequence[Trainings], lines: Sequence[CostLine]) -> int
 
 def _small(one: Trainings) -> bool:
     return one.stage == GRID and trains_in_one_thread(one.settings)
+
+
+def last_seconds(reused: Mapping[str, PublishedResult]) -> dict[str, float]:
+    """Return the seconds that each stage took for the result that a run would reuse.
+
+    The stage `evaluator_models` is left out if it reused training runs of an earlier result. A training run that
+    several cells share counts once.
+    """
+    took = {stage: result.manifest["provenance"].get("seconds") for stage, result in reused.items()}
+    if GRID in took:
+        cells = {part.key for name, part in reused[GRID].parts.items() if not name.startswith("weights:")}
+        took[GRID] = took[GRID] if reused[GRID].summary["fitted"] >= len(cells) else None
+    return {stage: seconds for stage, seconds in took.items() if seconds is not None}
+
+
+def trainings_of(plan: RunPlan) -> Iterator[Trainings]:
+    """Yield the training runs and predictions of all stages, including those on controls that may not be needed."""
+    spec = plan.spec
+    of_studies = [each for one in parts("command_line.preview", StudyPreview) for each in one.trainings(plan)]
+    selecting = {one.stage.name for one in study_stages() if one.role == "selects"}
+    yield from (one for one in of_studies if one.stage in selecting)
+    for name, encoder in spec.representations.items():
+        if isinstance(encoder, UntrainedSpec):
+            continue
+        if plan.curve is not None:
+            yield Trainings("warmup_split", name, encoder, plan.curve.samples, plan.curve.held_back, AUTO_NOTE)
+        yield Trainings("warmup_models", name, encoder, [plan.warmup_rows])
+        yield Trainings("embeddings", name, encoder, [0], plan.embedded_rows)
+    yield from (one for one in of_studies if one.stage not in selecting)
+    yield from _grid(plan)
+    far = spec.distance_encoder
+    if far is not None and not isinstance(far, UntrainedSpec):
+        yield Trainings("bias_evidence", "distance_encoder", far, [plan.rows["train"]], sum(plan.rows.values()))
+
+
+def _grid(plan: RunPlan) -> Iterator[Trainings]:
+    """Yield the training runs of the evaluators.
+
+    Some training runs only test whether an evaluator relies on surface properties.
+    """
+    spec, tested = plan.spec, sum(plan.test_rows.values())
+    recipes = recipes_of(spec.evaluators)
+    for name, evaluator in spec.evaluators.items():
+        if isinstance(evaluator, FineTunedSpec):
+            yield _later_stages(name, recipes[name], plan, tested)
+            continue
+        sizes = [one.rows for one in plan.train_sets for _ in range(one.fits(evaluator, len(spec.seeds)))]
+        yield Trainings(GRID, name, evaluator, sizes, tested)
+    asked = leaning_evaluator(spec.representations, spec.evaluators)
+    if asked is None or spec.source.format in CHOICE_FORMATS:
+        return
+    settings, rows = spec.evaluators[asked], most_rows_of_set(plan.full, len(spec.evaluators), len(spec.seeds))
+    assert not isinstance(settings, FineTunedSpec)  # such an evaluator is not asked
+    yield Trainings(GRID, f"{asked} (leaning)", settings, [rows] * 2 * TRAININGS * MOST_CANDIDATES, tested, _LEANING)
+
+
+def _later_stages(name: str, recipe: Recipe, plan: RunPlan, tested: int) -> Trainings:
+    """Return the training runs of a recipe, without its first stage.
+
+    The first stage belongs to the evaluator from which the recipe starts.
+    """
+    models = sum(train_set.fits(recipe.settings, len(plan.spec.seeds)) for train_set in plan.train_sets_of(name))
+    unread = [one for one in recipe.sets if one not in plan.fine_tune_rows]
+    notes = [f"without the stages on {', '.join(unread)}, which cannot be read"] if unread else []
+    notes += dict.fromkeys(filter(None, (plan.weak_models[one.weak_model].assumption for one in recipe.drawn)))
+    each = 0
+    for stage in recipe.stages:
+        drawn, challenge_rows = stage.drawn, plan.fine_tune_rows.get(stage.rows, 0)
+        rows = challenge_rows if drawn is None else plan.weak_models[drawn.weak_model].set_rows[drawn.set_name]
+        each += steps_of(stage.settings, rows)
+    return Trainings(GRID, name, recipe.settings, [0] * models, tested, "; ".join(notes), models * each)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from aflite_assets.algorithm import score_rows
-from aflite_assets.command_line.preview.planned import RunPlan
+from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
@@ -26,32 +26,19 @@ from aflite_assets.models.families import classical_family
 from aflite_assets.processors import available_cores
 from aflite_assets.scan.scan import ScanSettings, scan_examples
 from aflite_assets.specs.models.kinds import ClassicalModelSpec, EncoderSpec, NeuralModelSpec, OneStageSpec
-from aflite_assets.specs.models.settings import (
-    IdentityEncoderSpec,
-    LinearModelSpec,
-    MaxPpmiSpec,
-    RbfSvmSpec,
-    SurfaceEncoderSpec,
-)
+from aflite_assets.specs.models.settings import IdentityEncoderSpec, RbfSvmSpec, SurfaceEncoderSpec
 
 Timing = TypeVar("Timing")
 
 ENOUGH_SECONDS = 1.5
-"""Target duration of measurements in seconds. Training is measured for about this long; fits use more and more rows
-until a fit takes twice as long.
-"""
+"""Target duration of the measurement of a training. Fits use more and more rows until a fit takes twice as long."""
 
 MOST_STEPS, FEW_ROWS, SMALLEST_FIT = 128, 8, 64
-
-GROWTH = {LinearModelSpec: (1.0, 2.0), RbfSvmSpec: (1.5, 3.0), MaxPpmiSpec: (1.0, 2.0)}
-"""Smallest and largest exponent for the growth of a fit's duration with the number of train rows. The measured exponent
-is limited to this range.
-"""
 
 ASSUMED_WIDTH = 768
 """Assumed width of an encoder that could not be measured: the width of most text encoders of base size."""
 
-MOST_FEATURES, MOST_ROWS = 2**25, 50_000
+MOST_VALUES, MOST_ROWS = 2**25, 50_000
 """Largest number of values, and of rows, in the features for the measurement of the filter."""
 
 MOST_SCANNED = {"text": 1_500, "features": 3_000, "image": 300}
@@ -63,16 +50,11 @@ LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_as
 
 @dataclass(frozen=True)
 class NeuralSpeed:
-    """Speed of a neural model: seconds per built or loaded `model`, per optimiser `step`, and per predicted or encoded
-    `row`.
-
-    `first`: seconds of the first training run in a process (on a few rows), which loads libraries and compiles code.
-    """
+    """Seconds of a neural model: per built or loaded `model`, per optimiser `step`, per predicted or encoded `row`."""
 
     model: float
     step: float
     row: float
-    first: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -110,7 +92,8 @@ class Speeds:
 
     def start(self) -> float:
         """Return the seconds until a new process is ready to run a stage."""
-        return self._once(("the start of a process", None), start_seconds)
+        self._log("measuring the start of a process")
+        return start_seconds()
 
     def scan(self) -> float:
         """Return the seconds that the scan for cues takes per row."""
@@ -137,32 +120,35 @@ class Speeds:
         key = (f"fits of {settings.kind}", settings.model_dump_json())
         return self._once(key, lambda: self._time_classical(settings))
 
-    def filter(self, encoder: EncoderSpec) -> tuple[float, int]:
-        """Return the seconds per row that one iteration of the filter takes, and the number of rows in the measurement.
+    def filter(self, encoder: EncoderSpec) -> tuple[float, str]:
+        """Return the seconds per row that one iteration of the filter takes, and a note on the assumptions, or "".
 
         The measurement uses the dataset's own features, or random features as wide as the features of the encoder.
         """
+        given = isinstance(encoder, IdentityEncoderSpec)
         width = None if isinstance(encoder, IdentityEncoderSpec) else self._width(encoder)
-        return self._once(("the filter's classifiers", width), lambda: self._time_filter(width))
+        assumed = "" if given or width else f"assuming features of width {ASSUMED_WIDTH}"
+        key = ("the filter's classifiers", width if given else width or ASSUMED_WIDTH)
+        seconds, rows = self._once(key, lambda: self._time_filter(key[1]))
+        few = f"measured on {rows:,} rows" if rows < self._plan.pool_rows else ""
+        return seconds, "; ".join(filter(None, (assumed, few)))
 
-    def _width(self, encoder: NeuralModelSpec | SurfaceEncoderSpec) -> int:
+    def _width(self, encoder: NeuralModelSpec | SurfaceEncoderSpec) -> int | None:
+        """Return the width of an encoder's features, or None if it is known only after a download or a training."""
         from aflite_assets.models.classifiers import new_classifier
         from aflite_assets.models.encoders import NeuralEncoder
         from aflite_assets.models.global_state import isolated_random_state
 
         if isinstance(encoder, SurfaceEncoderSpec) or not weights_are_here(encoder):
-            return ASSUMED_WIDTH
-        few = sample(self._train, FEW_ROWS)
+            return None
         with isolated_random_state(0):
-            return NeuralEncoder(new_classifier(encoder, few, _no_log), self._device).encode(few).features.shape[1]
+            classifier = new_classifier(encoder, sample(self._train, FEW_ROWS), lambda _: None)
+            return NeuralEncoder(classifier, self._device).width
 
     def _time_neural(self, settings: NeuralModelSpec) -> NeuralSpeed:
-        """Measure the duration of the training steps of a neural model.
-
-        A first training run on a few rows, which is timed separately, loads the libraries and compiles the code.
-        """
+        """Measure the training steps and predictions of a neural model, after a training that loads the libraries."""
         short, rows = settings.model_copy(update={"epochs": 1, "early_stopping": None}), settings.batch_size
-        first, _ = self._timed(short, FEW_ROWS, FEW_ROWS)
+        self._timed(short, FEW_ROWS, FEW_ROWS)
         wall, metrics = self._timed(short, rows, rows)
         steps = min(math.ceil(ENOUGH_SECONDS / metrics["seconds"]), MOST_STEPS)
         if steps > 1:
@@ -170,21 +156,21 @@ class Speeds:
             short = short.model_copy(update={"epochs": math.ceil(rows / len(self._train))})
             wall, metrics = self._timed(short, rows, rows)
         training, prediction = metrics["seconds"], metrics["prediction_seconds"]
-        row = prediction / min(rows, len(self._tests))
-        return NeuralSpeed(max(wall - training - prediction, 0.0), training / metrics["steps"], row, first)
+        built = max(wall - training - prediction, 0.0)
+        return NeuralSpeed(built, training / metrics["steps"], prediction / min(rows, len(self._tests)))
 
     def _time_classical(self, settings: ClassicalModelSpec) -> ClassicalSpeed:
         """Fit the model on increasing numbers of rows until a fit takes some seconds or all rows are used. Then measure
-        predictions.
+        predictions. The seconds of the last two fits give the growth.
         """
         self._timed(settings, 2 * FEW_ROWS, 0)
-        most, (low, high) = len(self._train), GROWTH[type(settings)]
+        most, low = len(self._train), 1.5 if isinstance(settings, RbfSvmSpec) else 1.0
         rows = min(SMALLEST_FIT, most)
         seconds, growth = self._timed(settings, rows, 0)[0], low
         while rows < most and seconds < 2 * ENOUGH_SECONDS:
             more = min(2 * rows, most)
             after, _ = self._timed(settings, more, 0)
-            growth = min(max(math.log(after / seconds) / math.log(more / rows), low), high)
+            growth = min(max(math.log(after / seconds) / math.log(more / rows), low), 2 * low)
             rows, seconds = more, after
         tested = min(rows, len(self._tests))
         row = max(self._timed(settings, rows, tested)[0] - seconds, 0.0) / tested
@@ -200,30 +186,28 @@ class Speeds:
         train, tests = sample(self._train, rows), {"test": sample(self._tests, tested)} if tested else {}
         with TemporaryDirectory() as folder:
             started = time.perf_counter()
-            done = evaluate(settings, train, tests, seed=0, device=self._device, scratch=Path(folder), log=_no_log)
+            done = evaluate(
+                settings, train, tests, seed=0, device=self._device, scratch=Path(folder), log=lambda _: None
+            )
             return time.perf_counter() - started, done.metrics
 
     def _time_filter(self, width: int | None) -> tuple[float, int]:
-        """Measure the duration of one filter iteration with the planned share of training rows.
+        """Measure the seconds per row of one filter iteration with the planned share of training rows.
 
-        A first iteration, which is not measured, compiles the code.
+        A first iteration, which is not measured, compiles the code. Also return the number of rows.
         """
         plan, wide = self._plan, self._raw.features.shape[1] if width is None else width
-        rows = min(plan.pool_rows + plan.scored_rows, MOST_ROWS, max(1000, MOST_FEATURES // wide))
+        rows = min(plan.pool_rows + plan.entering("scored"), MOST_ROWS, MOST_VALUES // wide)
         if width is None:
             drawn = np.random.default_rng(0).permutation(len(self._raw))[:rows]
             features, labels = self._raw.features[drawn], self._raw.labels[drawn]
         else:
             features, labels = encoder_like_features(rows, width, len(self._raw.label_names), seed=0)
         trained = round(plan.settings.train_size * min(1.0, len(labels) / plan.pool_rows))
-        groups = self._train.groups
-        # A mean may lie over train_size where the smallest groups do not.
-        group = 1 if groups is None else min(round(len(groups) / len(np.unique(groups))), plan.settings.train_size)
-        settings = replace(plan.settings, train_size=min(max(trained, group, 2), len(labels) - group))
-        numbered = np.arange(len(labels)) // group if group > 1 else None
+        settings = replace(plan.settings, train_size=min(max(trained, 2), len(labels) - 1))
         for _ in range(2):
             started = time.perf_counter()
-            score_rows(features, labels, settings=settings, seed=0, groups=numbered)
+            score_rows(features, labels, settings=settings, seed=0)
         return (time.perf_counter() - started) / len(labels), len(labels)
 
     def _once(self, key: tuple[str, Any], measure: Callable[[], Timing]) -> Timing:
@@ -284,7 +268,3 @@ def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -
     inside = 1.5 * np.eye(n_classes)[labels] + rng.normal(size=(rows, n_classes))
     along = inside @ rng.normal(size=(n_classes, width)) / math.sqrt(n_classes)
     return (0.5 * (along + 0.3 * rng.normal(size=(rows, width)))).astype(np.float32), labels
-
-
-def _no_log(_: str) -> None:
-    return None

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,15 @@ import pytest
 
 from aflite_assets.command_line.preview import estimate as cost_estimate
 from aflite_assets.command_line.preview import timing
-from aflite_assets.command_line.preview.check_text import estimate_section
-from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine, estimate_cost
-from aflite_assets.command_line.preview.known_sizes import last_seconds
-from aflite_assets.command_line.preview.planned import RunPlan
+from aflite_assets.command_line.preview.check import estimate_section
+from aflite_assets.command_line.preview.data_preview import (
+    preview_challenges,
+    preview_data,
+    preview_plan,
+    reused_results,
+)
+from aflite_assets.command_line.preview.estimate import LAST_RUN, CostEstimate, CostLine, estimate_cost, last_seconds
+from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.command_line.preview.timing import ClassicalSpeed, Speeds
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult
@@ -69,7 +73,7 @@ def _foreseen(spec: DatasetSpec) -> Foreseen:
     data = preview_data(spec)
     plan = preview_plan(spec, data, preview_challenges(spec, data))
     logged: list[str] = []
-    estimate = estimate_cost(spec, data.raw.examples, plan, device=DeviceSettings("cpu"), log=logged.append)
+    estimate = estimate_cost(data.raw.examples, plan, device=DeviceSettings("cpu"), log=logged.append)
     return Foreseen(spec, plan, estimate, logged)
 
 
@@ -102,9 +106,9 @@ def test_one_network_is_measured_once(digits: Foreseen) -> None:
     # It stands as encoder and, with other epochs, as evaluator.
     assert digits.measured == [
         "measuring the start of a process",
-        "measuring training and prediction of timm_image",
         "measuring the scan for cues",
         "measuring the filter's classifiers",
+        "measuring training and prediction of timm_image",
         "measuring fits of linear",
     ]
     assert digits.estimate.not_measured == ()
@@ -177,14 +181,14 @@ def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, stor
     foreseen = _foreseen(circles_spec)
     plan = foreseen.plan
     assert [line.stage for line in foreseen.estimate.lines] == [
-        "all stages", "all stages", "cue_scan", "filtered_sets", *["evaluator_models"] * 3,
+        "all stages", "cue_scan", "filtered_sets", *["evaluator_models"] * 3,
     ]  # fmt: skip
     results = run_pipeline(circles_spec, store=store)
     assert results["warmup_split"].result.summary["rows"] == plan.warmup_rows == 0
     assert results["filtered_sets"].result.summary["given"]["iterations"] <= plan.most_iterations
     cells = _cells(results)
     made = {cell["train_set"] for cell in cells}
-    assert len(cells) == len(made) * plan.evaluators * plan.seeds
+    assert len(cells) == len(made) * len(circles_spec.evaluators) * len(plan.spec.seeds)
     assert len(cells) == plan.cells
     # Of each model, the sets that are drawn anew for each of two seeds, and the others.
     drawn = [train_set.drawn_per_seed for train_set in plan.train_sets if train_set.name in made]
@@ -214,17 +218,14 @@ def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, mo
     ]
     assert _work(estimate, "warmup_models", "far") == {"model": 1, "step": 2 * 3}
     (filtering,) = (line for line in estimate.lines if line.stage == "filtered_sets")
-    assert filtering.note == "assuming an encoder of width 768"
+    assert filtering.note == "assuming features of width 768"
     assert (filtering.seconds or 0) > 0
 
 
 def test_a_run_starts_one_process(digits: Foreseen) -> None:
-    first, second, third = digits.estimate.lines[:3]
-    assert (first.stage, first.what, first.seconds) == ("all stages", "their process", 2.8)
-    assert (second.what, second.counts) == ("work for any data", {"stage": len(STAGES)})
-    assert second.seconds == pytest.approx(2.8 * cost_estimate.ANY_DATA)
-    assert (third.what, third.counts) == ("models when first used", {"start": 1})
-    assert (third.seconds or 0) > 0
+    first = digits.estimate.lines[0]
+    assert (first.stage, first.what, first.counts) == ("all stages", "their process", {"start": 1})
+    assert first.seconds == pytest.approx(2.8 * (1 + cost_estimate.ANY_DATA))
 
 
 def test_small_evaluators_share_the_cores_where_there_is_enough_to_do(
@@ -254,30 +255,33 @@ def test_the_sum_is_of_what_could_be_measured() -> None:
 def test_stages_that_a_run_would_find_have_their_last_seconds(
     digits: Foreseen, digits_store: ResultStore, digits_run: object
 ) -> None:
-    last = last_seconds(digits.spec, digits_store)
+    last = last_seconds(reused_results(digits.spec, digits_store))
     made = {name: digits_store.current(name, "few_digits").manifest["provenance"]["seconds"] for name in STAGES}
     assert last == made
     data = preview_data(digits.spec)
     logged: list[str] = []
     on_cpu = DeviceSettings("cpu")
-    estimate = estimate_cost(digits.spec, data.raw.examples, digits.plan, device=on_cpu, log=logged.append, last=last)
+    reused = reused_results(digits.spec, digits_store)
+    plan = replace(digits.plan, reused=reused)
+    estimate = estimate_cost(data.raw.examples, plan, device=on_cpu, log=logged.append)
     assert logged == ["measuring the start of a process"]
     assert estimate.seconds == pytest.approx(2.8 + sum(made.values()))
-    assert estimate.last == tuple(STAGES)
+    assert [line.stage for line in estimate.lines if line.what == LAST_RUN] == list(STAGES)
     assert "the time is how long the stage took for its current result" in " ".join(
         "\n".join(estimate_section(estimate)).split()
     )
     # Another seed: the stages before the controls have theirs, the evaluators and what follows are measured.
     other = parse_spec({**DIGITS, "seeds": [3, 4]})
-    known = last_seconds(other, digits_store)
+    known = last_seconds(reused_results(other, digits_store))
     assert {"warmup_models", "embeddings", "filtered_sets"} <= set(known)
     assert not {"evaluator_models", "analysis", "benchmark_report"} & set(known)
-    estimate = estimate_cost(other, data.raw.examples, digits.plan, device=on_cpu, log=logged.append, last=known)
-    stages = [line.stage for line in estimate.lines if line.what != "its last run"]
-    assert stages == ["all stages"] * 3 + ["evaluator_models"] * 3
+    plan = replace(digits.plan, reused=reused_results(other, digits_store))
+    estimate = estimate_cost(data.raw.examples, plan, device=on_cpu, log=logged.append)
+    stages = [line.stage for line in estimate.lines if line.what != LAST_RUN]
+    assert stages == ["all stages"] + ["evaluator_models"] * 3
     assert logged[1:] == [
-        "measuring the start of a process", "measuring training and prediction of timm_image",
-        "measuring fits of linear",
+        "measuring the start of a process", "measuring fits of linear",
+        "measuring training and prediction of timm_image",
     ]  # fmt: skip
 
 
@@ -285,7 +289,7 @@ def test_a_grid_of_which_cells_were_found_has_no_last_seconds(digits_store: Resu
     more = parse_spec({**DIGITS, "seeds": [3, 4]})
     grid = run_pipeline(more, store=digits_store)["evaluator_models"].result
     assert 0 < grid.summary["fitted"] < len({part.key for part in grid.parts.values()})
-    assert set(STAGES) - set(last_seconds(more, digits_store)) == {"evaluator_models"}
+    assert set(STAGES) - set(last_seconds(reused_results(more, digits_store))) == {"evaluator_models"}
 
 
 def test_later_stages_are_counted_apart_from_the_training_that_they_share() -> None:

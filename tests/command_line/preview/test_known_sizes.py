@@ -5,11 +5,16 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.command_line.preview.check_text import estimate_section, plan_section
-from aflite_assets.command_line.preview.data_preview import DataPreview, preview_challenges, preview_data, preview_plan
+from aflite_assets.command_line.preview.check import estimate_section, plan_section
+from aflite_assets.command_line.preview.data_preview import (
+    DataPreview,
+    preview_challenges,
+    preview_data,
+    preview_plan,
+    reused_results,
+)
 from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine
-from aflite_assets.command_line.preview.known_sizes import known_kept
-from aflite_assets.command_line.preview.planned import RunPlan
+from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
@@ -34,8 +39,8 @@ def _run(spec: DatasetSpec, store: ResultStore) -> None:
 
 def _planned(store: ResultStore | None, **changes: Any) -> tuple[DatasetSpec, DataPreview, RunPlan]:
     spec = parse_spec({**CIRCLES, **changes})
-    data = preview_data(spec)
-    return spec, data, preview_plan(spec, data, preview_challenges(spec, data), store=store)
+    data, reused = preview_data(spec), {} if store is None else reused_results(spec, store)
+    return spec, data, preview_plan(spec, data, preview_challenges(spec, data), reused=reused)
 
 
 def _kept(store: ResultStore) -> int:
@@ -60,17 +65,17 @@ def test_a_plan_has_the_rows_that_the_current_result_kept(filtered: ResultStore)
         "full": 400, "filtered": kept, "random": kept, "random_matched": kept, "filtered_many": 300,
         "random_many": 300, "single_pass_linear": kept,
     }  # fmt: skip
-    text = "\n".join(plan_section(spec, data, plan))
+    text = "\n".join(plan_section(data, plan))
     assert f"single_pass_linear {kept} rows, as many as the filter keeps in the current result\n" in text
     assert "if the filter reaches its target size" not in text
 
 
 def test_without_a_result_a_plan_says_that_it_takes_the_target(tmp_path: Path) -> None:
     for store in (None, ResultStore(tmp_path)):
-        spec, data, plan = _planned(store)
+        _, data, plan = _planned(store)
         assert plan.kept == {}
         assert (_rows(plan)["filtered"], _rows(plan)["random_few"]) == (40, 60)
-        text = "\n".join(plan_section(spec, data, plan))
+        text = "\n".join(plan_section(data, plan))
         assert (
             "single_pass_linear 40 rows, if the filter reaches its target size; if the threshold stops it earlier, "
             "filtered and its controls have more, up to 400\n"
@@ -90,7 +95,7 @@ def test_a_result_that_a_run_would_not_find_says_nothing(changes: dict[str, Any]
 
 def test_what_is_found_stays_as_it_is(filtered: ResultStore) -> None:
     before = sorted(filtered.root.rglob("*"))
-    assert known_kept(parse_spec(CIRCLES), filtered) == {"given": _kept(filtered)}
+    assert _planned(filtered)[2].kept == {"given": _kept(filtered)}
     assert sorted(filtered.root.rglob("*")) == before
 
 
@@ -99,7 +104,7 @@ def test_of_several_runs_of_the_filter_the_mean_is_taken(tmp_path: Path) -> None
     _run(parse_spec(content), store)
     runs = store.current("filtered_sets", "small_circles").summary["given"]["kept_train_rows"]
     assert len(runs) == 2
-    assert known_kept(parse_spec(content), store) == {"given": round(sum(runs) / 2)}
+    assert _planned(store, filter_seeds=2, seeds=[0, 1])[2].kept == {"given": round(sum(runs) / 2)}
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,12 @@ from typing import Any
 import pytest
 import yaml
 
-from aflite_assets.command_line.preview.check_text import plan_section
+from aflite_assets.command_line.preview.check import plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.plan_warnings import (
-    rates_section,
-    study_section,
-    train_sets_section,
-    yaml_number,
-)
+from aflite_assets.command_line.preview.plan_warnings import rates_section, train_sets_section, yaml_number
 from aflite_assets.errors import DataError
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.studies.sample.command_line.preview import PART
 from tests.small_datasets import template_pairs
 
 PAIRS = template_pairs(train=2000, test=60, warmup=0.2)
@@ -50,7 +46,7 @@ def test_a_rate_over_the_firsts_is_named_and_one_below_is_not() -> None:
     assert _rates() == []
 
 
-@pytest.mark.parametrize(("number", "text"), [(0.0002, "0.0002"), (4e-6, "4.0e-06"), (1.5e-5, "1.5e-05"), (2.0, "2")])
+@pytest.mark.parametrize(("number", "text"), [(0.0002, "0.0002"), (4e-6, "4.0e-06"), (1.5e-5, "1.5e-05"), (2.0, "2.0")])
 def test_numbers_are_those_that_yaml_reads(number: float, text: str) -> None:
     assert yaml_number(number) == text
     assert yaml.safe_load(text) == number
@@ -60,7 +56,7 @@ def _samples(start: int = 100, **filtering: Any) -> list[str]:
     sample = {"start": start, "step": 100, "most": 600, "model": {"kind": "linear"}}
     spec = parse_spec({**PAIRS, "sample": sample, "filter": {"n_partitions": 4, **filtering}})
     data = preview_data(spec)
-    return list(study_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data))))
+    return list(PART.warnings(preview_plan(spec, data, preview_challenges(spec, data)), classes=3))
 
 
 def test_samples_that_the_filter_does_not_fit_are_named() -> None:
@@ -80,7 +76,7 @@ def test_train_sets_of_sizes_that_the_filter_never_has_are_named() -> None:
     data = preview_data(spec)
     plan = preview_plan(spec, data, preview_challenges(spec, data))
     train, target = plan.train_pool_rows, plan.settings.target_size
-    assert list(train_sets_section(spec, plan)) == [
+    assert list(train_sets_section(plan)) == [
         f"warning: train_sets.all is 5,000, but only {train:,} train rows are filtered, so `filtered_all` would "
         "have all of them; set a smaller number",
         f"warning: train_sets.few is 10, but filter.target_size keeps {target} train rows, so there will be "
@@ -92,7 +88,7 @@ def test_train_sets_of_sizes_that_the_filter_never_has_are_named() -> None:
 def test_without_a_sample_there_is_nothing_to_fit() -> None:
     spec = parse_spec(PAIRS)
     data = preview_data(spec)
-    assert list(study_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data)))) == []
+    assert list(PART.warnings(preview_plan(spec, data, preview_challenges(spec, data)), classes=3)) == []
 
 
 def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
@@ -102,7 +98,7 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
     spec = parse_spec(content)
     data = preview_data(spec)
     plan = preview_plan(spec, data, preview_challenges(spec, data))
-    (said,) = study_section(spec, data, plan)
+    (said,) = PART.warnings(plan, classes=3)
     assert said.startswith(
         "warning: if train_sample chooses 100 or 600 rows, the run fails after the training runs on the samples"
     )
@@ -111,7 +107,7 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
         "set it to at most 80, or to a share such as 0.5; change these sizes"
     )
     assert (plan.sampled_rows, plan.filtered_from, plan.warmup_rows) == (500, 500, 100)
-    text = "\n".join(plan_section(spec, data, plan))
+    text = "\n".join(plan_section(data, plan))
     assert (
         "with 100 held back, which measure accuracies of about 80 % to ±7.8 points; the following "
         "numbers are for 500, the " in text
@@ -127,7 +123,7 @@ def test_samples_beyond_the_rows_are_named() -> None:
     sample = {"start": 500, "step": 500, "most": 5000, "model": {"kind": "linear"}}
     spec = parse_spec({**PAIRS, "sample": sample, "filter": {"n_partitions": 4, "target_size": 0.5}})
     data = preview_data(spec)
-    (said,) = study_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data)))
+    (said,) = PART.warnings(preview_plan(spec, data, preview_challenges(spec, data)), classes=3)
     assert said == (
         "warning: sample.most is 5,000, but without the held-back rows, 1,900 train rows remain; the largest sample "
         "is 1,500"

@@ -1,5 +1,6 @@
 """Counts known before a run are those that the run has; the pipeline's own counts are compared in `test_estimate`."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aflite_assets.algorithm import FilterSettings, StopReason, filter_dataset
-from aflite_assets.command_line.preview.planned import PlannedTrainSet, RunPlan
-from aflite_assets.command_line.preview.run_plan import fits, most_iterations, plan_run, pool_in_iteration, scored_rows
+from aflite_assets.command_line.preview.run_plan import PlannedTrainSet, RunPlan, most_iterations
 from aflite_assets.errors import DataError
 from aflite_assets.specs.models.settings import LinearModelSpec, TrainingSpec
 from aflite_assets.specs.registry import parse_spec
@@ -56,15 +56,15 @@ SPEC: dict[str, Any] = {
 
 
 def test_sizes_and_cells_of_a_plan() -> None:
-    plan = plan_run(parse_spec(SPEC), {"train": 1200, "test": 300}, challenge_rows={"odd": 7}, warmup_rows=200)
-    assert (plan.embedded_rows, plan.pool_rows, plan.scored_rows) == (1300, 1000, 300)
+    plan = RunPlan(parse_spec(SPEC), {"train": 1200, "test": 300}, challenge_rows={"odd": 7}, warmup_rows=200)
+    assert (plan.embedded_rows, plan.pool_rows, plan.entering("scored")) == (1300, 1000, 300)
     assert (plan.settings.target_size, plan.settings.train_size) == (500, 200)
     assert plan.most_iterations == 6
-    assert [pool_in_iteration(plan, number) for number in (0, 1, 5)] == [1000, 900, 500]
+    assert plan.pools == [1000, 900, 800, 700, 600, 500]
     assert plan.test_rows == {"test": 300, "odd": 7}
     # full; filtered, random, random_matched, single_pass_linear of both, single_pass_model of the encoder.
     assert plan.cells == 10 * 2 * 3
-    weighted = plan_run(
+    weighted = RunPlan(
         parse_spec({**SPEC, "train_weighted": True}), {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200
     )
     assert weighted.cells == 12 * 2 * 3
@@ -74,8 +74,8 @@ def test_sizes_and_cells_of_a_plan() -> None:
 @pytest.mark.parametrize(("policy", "pool", "scored"), [("pooled", 1300, 0), ("kept", 1000, 0), ("scored", 1000, 300)])
 def test_rows_of_other_splits_go_where_the_policy_says(policy: str, pool: int, scored: int) -> None:
     spec = parse_spec({**SPEC, "filter": {"evaluation_rows": policy}})
-    plan = plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
-    assert (plan.pool_rows, plan.scored_rows) == (pool, scored)
+    plan = RunPlan(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
+    assert (plan.pool_rows, plan.entering("scored")) == (pool, scored)
 
 
 def test_a_ranking_to_compare_has_train_sets_and_cells_of_its_own() -> None:
@@ -88,7 +88,7 @@ def test_a_ranking_to_compare_has_train_sets_and_cells_of_its_own() -> None:
         "evaluators": {"linear": {"kind": "linear"}},
     }
     alone, both = (
-        plan_run(
+        RunPlan(
             parse_spec(content | {"filter": ranked | compare}),
             {"train": 1200, "test": 300},
             challenge_rows={},
@@ -99,12 +99,12 @@ def test_a_ranking_to_compare_has_train_sets_and_cells_of_its_own() -> None:
     of_one = [train_set for train_set in alone.train_sets if train_set.representation == "one"]
     of_other = [train_set for train_set in both.train_sets if train_set.representation == "one_by_predictability"]
     assert [(one.name, one.rows) for one in of_other] == [(one.name, one.rows) for one in of_one]
-    assert both.cells - alone.cells == both.seeds * len(of_one)
+    assert both.cells - alone.cells == len(both.spec.seeds) * len(of_one)
 
 
 def test_full_with_warmup_rows_is_the_whole_train_split() -> None:
     spec = parse_spec({**SPEC, "full_includes_warmup": True})
-    plan = plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
+    plan = RunPlan(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
     assert {train_set.name: train_set.rows for train_set in plan.train_sets if train_set.name == "full"} == {
         "full": 1200
     }
@@ -113,14 +113,14 @@ def test_full_with_warmup_rows_is_the_whole_train_split() -> None:
 def test_models_without_randomness_are_fitted_once_on_the_same_rows() -> None:
     same, drawn = PlannedTrainSet("filtered", "one", 5), PlannedTrainSet("random", "one", 5, drawn_per_seed=True)
     linear = LinearModelSpec(kind="linear")
-    assert (fits(linear, same, 3), fits(linear, drawn, 3)) == (1, 3)
-    assert (fits(TrainingSpec(), same, 3), fits(TrainingSpec(), drawn, 3)) == (3, 3)
+    assert (same.fits(linear, 3), drawn.fits(linear, 3)) == (1, 3)
+    assert (same.fits(TrainingSpec(), 3), drawn.fits(TrainingSpec(), 3)) == (3, 3)
 
 
 def test_sizes_that_cannot_be_met_are_refused() -> None:
     spec = parse_spec({**SPEC, "filter": {"target_size": 5000}})
     with pytest.raises(DataError, match="target_size` is 5,000, but there are only 1,000 train rows"):
-        plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
+        RunPlan(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
 
 
 FORGETTING: dict[str, Any] = {
@@ -143,13 +143,21 @@ FORGETTING: dict[str, Any] = {
 }
 
 
-def _forgetting(shares: dict[str, dict[str, float]] | None = None, **changes: Any) -> RunPlan:
-    return plan_run(
+def _published(taken: dict[str, float]) -> Any:
+    """A result of `forgettable_sets` by the share of `full` that each model forgot; all of it was never learnt."""
+    models = {
+        name: {"taken": 1000 * share, "never_learnt": 1000 * share, "rows": 1000} for name, share in taken.items()
+    }
+    return SimpleNamespace(summary={"models": models})
+
+
+def _forgetting(shares: dict[str, float] | None = None, **changes: Any) -> RunPlan:
+    return RunPlan(
         parse_spec({**FORGETTING, **changes}),
         {"train": 1200, "test": 300},
         challenge_rows={},
         warmup_rows=200,
-        drawn_shares=shares,
+        reused={"forgettable_sets": _published(shares)} if shares else {},
     )
 
 
@@ -160,7 +168,7 @@ def test_weak_models_are_planned_with_a_fifth_of_full_until_a_result_says_more()
         "forgettable": 200, "random": 200, "never_learnt": 200, "highest_loss": 200, "highest_loss_10": 100,
     }  # fmt: skip
     assert (own.trainings, own.evaluator, bool(own.assumption)) == (0, "net", True)
-    known, own = _forgetting({"bow": {"forgettable": 0.07, "random": 0.07}}).weak_models.values()
+    known, own = _forgetting({"bow": 0.07}).weak_models.values()
     assert (bool(known.assumption), known.taken, known.set_rows["random"], known.set_rows["highest_loss_10"]) == (
         False, 70, 70, 100,
     )  # fmt: skip
@@ -180,7 +188,7 @@ def test_evaluators_that_go_on_with_forgettable_rows_run_on_full_alone() -> None
         PlannedTrainSet("random_forgettable_bow", None, 200, drawn_per_seed=True),
     )
     assert plan.cells == (2 * 8 + 2) * 3
-    assert len(_forgetting({"bow": {"forgettable": 0.0}}).train_sets) == 6
+    assert len(_forgetting({"bow": 0.0}).train_sets) == 6
 
 
 def test_scored_rows_are_those_of_every_iteration() -> None:
@@ -194,6 +202,6 @@ def test_scored_rows_are_those_of_every_iteration() -> None:
     }
     for policy, entering in (("kept", 1000), ("scored", 1200)):
         content["filter"]["evaluation_rows"] = policy
-        plan = plan_run(parse_spec(content), {"train": 1000, "test": 200}, challenge_rows={}, warmup_rows=0)
+        plan = RunPlan(parse_spec(content), {"train": 1000, "test": 200}, challenge_rows={}, warmup_rows=0)
         assert plan.most_iterations == 4
-        assert scored_rows(plan) == (1000 + 800 + 600 + 500) * entering // 1000
+        assert plan.row_scores == (1000 + 800 + 600 + 500) * entering // 1000

@@ -2,15 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.command_line.preview import timing
-from aflite_assets.command_line.preview.data_preview import DataPreview, preview_challenges, preview_data, preview_plan
+from aflite_assets.command_line.preview.data_preview import (
+    DataPreview,
+    preview_challenges,
+    preview_data,
+    preview_plan,
+    reused_results,
+)
 from aflite_assets.command_line.preview.estimate import CostEstimate, estimate_cost
-from aflite_assets.command_line.preview.planned import RunPlan
+from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.command_line.preview.timing import NeuralSpeed, Speeds
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult
@@ -49,7 +56,8 @@ Run = tuple[ResultStore, dict[str, StoredResult]]
 
 
 def _plan(spec: DatasetSpec, data: DataPreview, store: ResultStore | None = None) -> RunPlan:
-    return preview_plan(spec, data, preview_challenges(spec, data), store=store)
+    reused = {} if store is None else reused_results(spec, store)
+    return preview_plan(spec, data, preview_challenges(spec, data), reused=reused)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +82,7 @@ def estimate(data: DataPreview, plan: RunPlan, measured: list[str]) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timing, "ENOUGH_SECONDS", 0.001)
         patch.setattr(timing, "start_seconds", lambda: 2.5)
-        yield estimate_cost(SPEC, data.raw.examples, plan, device=CPU, log=measured.append)
+        yield estimate_cost(data.raw.examples, plan, device=CPU, log=measured.append)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +119,8 @@ def test_weak_trainings_and_second_phases_are_counted_with_what_was_assumed(
 
 
 def test_cut_rows_are_planned_as_many_as_the_smaller_set() -> None:
-    known = {"bow": {"forgettable": 0.4}, "own": {"forgettable": 0.1}}
+    models = {name: {"taken": taken, "never_learnt": 0, "rows": 10} for name, taken in (("bow", 4), ("own", 1))}
+    known: Any = {"forgettable_sets": SimpleNamespace(summary={"models": models})}
     stages = [{"forgettables": "bow", "as_many_as": "own"}]
     cut = {"kind": "fine_tuned", "start": "net", "stages": stages}
     planned = PART.draw(parse_spec(PAIRS | {"evaluators": {"net": NET, "cut": cut}}), 120, known)

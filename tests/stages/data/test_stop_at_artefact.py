@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from aflite_assets.command_line.main import main
+from aflite_assets.command_line.preview.data_preview import reused_results
 from aflite_assets.command_line.preview.plan_warnings import scan_section
 from aflite_assets.errors import ArtefactFoundError, SpecError
 from aflite_assets.refresh.plan import plan_dataset
@@ -113,7 +114,7 @@ def test_a_plan_calls_what_follows_refused_and_says_why(tmp_path: Path, store: R
     run_stage("train_sample", spec, store=store)
     waiting = plan_dataset(spec, store)["warmup_split"]
     assert (waiting.state, [str(reason) for reason in waiting.reasons]) == ("after", ["after cue_scan"])
-    assert list(scan_section(spec, store)) == [
+    assert _warned(spec, store) == [
         "`scan.stop` is artefact: if `cue_scan` finds an artefact, the run ends, and no model is trained"
     ]
     run_stage("cue_scan", spec, store=store)
@@ -121,10 +122,14 @@ def test_a_plan_calls_what_follows_refused_and_says_why(tmp_path: Path, store: R
     assert stopped["warmup_split"].state == "refused"
     assert str(stopped["warmup_split"].reasons[0]).startswith("the scan of 'reviews' found an artefact")
     assert str(stopped["warmup_models"].reasons[-1]) == "after warmup_split"
-    (warning,) = scan_section(spec, store)
+    (warning,) = _warned(spec, store)
     assert warning.startswith("warning: a run would end after cue_scan: the scan of 'reviews' found an artefact")
     assert plan_dataset(reviews(tmp_path), store)["warmup_split"].state == "made"
-    assert list(scan_section(reviews(tmp_path), store)) == []
+    assert _warned(reviews(tmp_path), store) == []
+
+
+def _warned(spec: DatasetSpec, store: ResultStore) -> list[str]:
+    return list(scan_section(spec, reused_results(spec, store)))
 
 
 def test_a_sample_is_not_tried_with_an_artefact(tmp_path: Path, store: ResultStore) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.command_line.preview import timing
-from aflite_assets.command_line.preview.check_text import plan_section
+from aflite_assets.command_line.preview.check import plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.estimate import estimate_cost
 from aflite_assets.data.examples import Examples
@@ -443,7 +443,7 @@ def test_the_estimate_counts_every_size(quick: None) -> None:
     spec = _spec(sample=SAMPLE | {"model": BAG, "repeats": 2}, seeds=[0])
     data = preview_data(spec)
     plan = preview_plan(spec, data, preview_challenges(spec, data))
-    estimate = estimate_cost(spec, data.raw.examples, plan, device=DeviceSettings("cpu"), log=lambda line: None)
+    estimate = estimate_cost(data.raw.examples, plan, device=DeviceSettings("cpu"), log=lambda line: None)
     (line,) = (line for line in estimate.lines if line.stage == "train_sample")
     steps = sum(-(-rows // 32) for rows in (100, 200, 300, 400, 500, 600))
     assert line.counts == {
@@ -453,7 +453,7 @@ def test_the_estimate_counts_every_size(quick: None) -> None:
     assert (plan.warmup_rows, plan.train_pool_rows, plan.embedded_rows) == (120, 480, 540)
     rows = {one.name: one.rows for one in plan.train_sets}
     assert (rows["full"], rows["sampled"], rows["weighted"], rows["filtered"]) == (1_780, 480, 480, 240)
-    text = "\n".join(plan_section(spec, data, plan))
+    text = "\n".join(plan_section(data, plan))
     assert (
         "100, 200, 300, 400, 500 and 600 of 2,000 train rows are tried until the accuracy stops rising, with "
         "100 held back" in text
@@ -465,7 +465,7 @@ def test_fits_of_a_model_without_seeds_are_counted(quick: None) -> None:
     spec = _spec(representations=CONTENT["representations"] | {"other": CONTENT["representations"]["small"]})
     data = preview_data(spec)
     plan = preview_plan(spec, data, preview_challenges(spec, data))
-    estimate = estimate_cost(spec, data.raw.examples, plan, device=DeviceSettings("cpu"), log=lambda line: None)
+    estimate = estimate_cost(data.raw.examples, plan, device=DeviceSettings("cpu"), log=lambda line: None)
     (line,) = (line for line in estimate.lines if line.stage == "train_sample")
     assert line.counts == {"fit": 6}
     sampled = [one for one in plan.train_sets if one.name == "sampled"]

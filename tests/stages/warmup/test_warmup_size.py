@@ -14,10 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.command_line.preview import timing
-from aflite_assets.command_line.preview.check_text import estimate_section, plan_section
+from aflite_assets.command_line.preview.check import estimate_section, plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.estimate import estimate_cost
-from aflite_assets.command_line.preview.trainings import AUTO_NOTE
+from aflite_assets.command_line.preview.estimate import AUTO_NOTE, estimate_cost
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError, ModelError
@@ -297,7 +296,7 @@ def test_the_estimate_counts_what_the_curve_trains(made: tuple[ResultStore, Any,
     spec = _spec()
     data = preview_data(spec)
     plan = preview_plan(spec, data, preview_challenges(spec, data))
-    estimate = estimate_cost(spec, data.raw.examples, plan, device=DeviceSettings("cpu"), log=lambda line: None)
+    estimate = estimate_cost(data.raw.examples, plan, device=DeviceSettings("cpu"), log=lambda line: None)
     curve, encoder = (line for line in estimate.lines if line.stage in ("warmup_split", "warmup_models"))
     points = result.manifest["provenance"]["learning_curve"].values()
     folder = result.path.parent / "parts"
@@ -311,7 +310,7 @@ def test_the_estimate_counts_what_the_curve_trains(made: tuple[ResultStore, Any,
     # The encoder is counted with the most rows.
     assert encoder.counts == {"model": 1, "step": 4 * 14}
     assert plan.warmup_rows == 320 + 100
-    text = "\n".join(plan_section(spec, data, plan))
+    text = "\n".join(plan_section(data, plan))
     assert "warm-up      at most 420 rows of 2,000 train rows (auto: a sample of 40, 80, 160, 320, and 100 held" in text
     assert "train_size   420 rows (as warm-up) per classifier" in text
     assert any("warmup_split" in line and "4 models" in line for line in estimate_section(estimate))

@@ -5,12 +5,17 @@ The actual sizes of forgettable sets are known only after training.
 
 from collections.abc import Iterator, Mapping
 
-from aflite_assets.command_line.preview.planned import PlannedTrainSet, PlannedWeakModel, RunPlan, Trainings
-from aflite_assets.command_line.preview.study import StudyPreview
+from aflite_assets.command_line.preview.run_plan import (
+    PlannedTrainSet,
+    PlannedWeakModel,
+    RunPlan,
+    StudyPreview,
+    Trainings,
+)
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import ModelError, StoreError
+from aflite_assets.errors import ModelError
 from aflite_assets.models.preflight import check_model
-from aflite_assets.results import ResultStore
+from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.studies.forgettables.specs.fine_tuning import set_name
@@ -33,6 +38,20 @@ def _alone(name: str, rows: int) -> tuple[PlannedTrainSet, ...]:
     return tuple(PlannedTrainSet(f"{each}_{name}", None, rows, drawn_per_seed=drawn) for each, drawn in names)
 
 
+def _known_shares(reused: Mapping[str, PublishedResult]) -> Mapping[str, Mapping[str, float]]:
+    """Return the sizes of each weak model's sets of forgettable rows, as shares of `full`.
+
+    If a run would not reuse a result of `forgettable_sets`, the mapping is empty.
+    """
+    models = reused["forgettable_sets"].summary.get("models", {}) if "forgettable_sets" in reused else {}
+    known = {}
+    for name, facts in models.items():
+        taken = facts["taken"] / facts["rows"]
+        known[name] = dict.fromkeys(("forgettable", "random", "highest_loss"), taken)
+        known[name]["never_learnt"] = facts["never_learnt"] / facts["rows"]
+    return known
+
+
 class ForgettablesPreview(StudyPreview):
     """The part of the preview about weak models."""
 
@@ -46,13 +65,10 @@ class ForgettablesPreview(StudyPreview):
                     raise ModelError(f"`forgettables.{name}.model`: {error}") from error
 
     def draw(
-        self, spec: DatasetSpec, full_rows: int, known: Mapping[str, Mapping[str, float]]
+        self, spec: DatasetSpec, full_rows: int, reused: Mapping[str, PublishedResult]
     ) -> Mapping[str, PlannedWeakModel]:
-        """Return the planned weak models by name.
-
-        `known`: for each weak model, the sizes of its sets of rows in an earlier result, as shares of `full`.
-        """
-        planned, recipes = {}, recipes_of(spec.evaluators).values()
+        """Return the planned weak models by name; the sizes of their sets are known from a result of the stage."""
+        planned, recipes, known = {}, recipes_of(spec.evaluators).values(), _known_shares(reused)
         for name, entry in ForgettablesSettings.of(spec).forgettables.items():
             shares = dict.fromkeys(("forgettable", "random", "never_learnt", "highest_loss"), ASSUMED_SHARE)
             shares |= known.get(name, {})
@@ -62,11 +78,11 @@ class ForgettablesPreview(StudyPreview):
                     other = known.get(cut.as_many_as, {}).get("forgettable", ASSUMED_SHARE)
                     shares[cut.set_name] = min(shares["forgettable"], other)
             set_rows = {each: round(share * full_rows) for each, share in shares.items()}
+            seeds = entry.training_seeds(seed=spec.seed, seeds=spec.seeds)
             planned[name] = PlannedWeakModel(
-                name,
                 entry.evaluator,
                 entry.settings(spec.evaluators),
-                len(entry.training_seeds(seed=spec.seed, seeds=spec.seeds)),
+                0 if entry.evaluator is not None else len(seeds),
                 set_rows,
                 set_rows["forgettable"],
                 assumption="" if name in known else _ASSUMED,
@@ -74,28 +90,10 @@ class ForgettablesPreview(StudyPreview):
             )
         return planned
 
-    def known(self, spec: DatasetSpec, store: ResultStore) -> Mapping[str, Mapping[str, float]]:
-        """Return the sizes of each weak model's sets of forgettable rows in the current result, as shares of `full`.
-
-        If the dataset has no current result, the mapping is empty.
-        """
-        if not ForgettablesSettings.of(spec).forgettables:
-            return {}
-        try:
-            models = store.current("forgettable_sets", spec.name).summary.get("models", {})
-        except StoreError:
-            return {}
-        known = {}
-        for name, facts in models.items():
-            taken = facts["taken"] / facts["rows"]
-            known[name] = dict.fromkeys(("forgettable", "random", "highest_loss"), taken)
-            known[name]["never_learnt"] = facts["never_learnt"] / facts["rows"]
-        return known
-
-    def trainings(self, spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
+    def trainings(self, plan: RunPlan) -> Iterator[Trainings]:
         """Yield the trainings of the weak models."""
         natural = sum(plan.rows.values()) - plan.rows["train"]
-        for name in ForgettablesSettings.of(spec).forgettables:
+        for name in ForgettablesSettings.of(plan.spec).forgettables:
             weak = plan.weak_models[name]
             note = "" if weak.evaluator is None else _OWN_TRAINING.format(weak.evaluator)
             yield Trainings("forgettable_sets", name, weak.settings, [plan.full] * weak.trainings, natural, note)

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.command_line.preview.planned import RunPlan, Trainings
-from aflite_assets.command_line.preview.study import SelectedRows, StudyPreview
+from aflite_assets.command_line.preview.run_plan import RunPlan, SelectedRows, StudyPreview, Trainings
 from aflite_assets.data.examples import Examples
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.shared.published import RowSelection, selected_rows
@@ -43,9 +42,9 @@ class SamplePreview(StudyPreview):
         chosen = drawn.samples[sizes.samples.index(planned)]
         return SelectedRows(sizes, planned, selected_rows(raw, RowSelection(chosen, drawn.held_back)))
 
-    def trainings(self, spec: DatasetSpec, plan: RunPlan) -> Iterator[Trainings]:
+    def trainings(self, plan: RunPlan) -> Iterator[Trainings]:
         """Yield the trainings on samples of every size."""
-        sample = SampleSettings.of(spec).sample
+        sample = SampleSettings.of(plan.spec).sample
         if sample is not None and plan.sample is not None:
             sizes = [*plan.sample.samples] * sample.repeats
             kind, held_back = sample.model.kind, plan.sample.held_back
@@ -56,12 +55,12 @@ class SamplePreview(StudyPreview):
         if plan.sample is not None:
             yield "sample", _tried(plan, plan.sample)
 
-    def warnings(self, spec: DatasetSpec, plan: RunPlan, *, classes: int) -> Iterator[str]:
+    def warnings(self, plan: RunPlan, *, classes: int) -> Iterator[str]:
         """Yield warnings about samples that are too small for the other settings and would make a run fail."""
         if plan.sample is None:
             return
         tried = plan.sample.samples
-        sample = SampleSettings.of(spec).sample
+        sample = SampleSettings.of(plan.spec).sample
         asked = () if sample is None else sample.sizes
         if len(asked) > len(tried):
             left = count(plan.rows["train"] - plan.sample.held_back)
@@ -69,7 +68,7 @@ class SamplePreview(StudyPreview):
                 f"warning: sample.most is {count(asked[-1])}, but without the held-back rows, {left} train rows "
                 f"remain; the largest sample is {count(tried[-1])}"
             )
-        problems = sample_misfits(spec, tried, plan.rows, classes=classes)
+        problems = sample_misfits(plan.spec, tried, plan.rows, classes=classes)
         if not problems:
             return
         first = next(iter(problems))

@@ -10,9 +10,9 @@ import numpy as np
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.rebalancing import count_cells
 from aflite_assets.scan.cues import Cue, ScanResult
-from aflite_assets.scan.effects import balanced_accuracy, wilson
 from aflite_assets.scan.rows import ScanRows
 from aflite_assets.scan.scan import LEAST_BALANCED
+from aflite_assets.scan.statistics.effects import balanced_accuracy, wilson
 
 WEIGHT_COLUMN = "cue_weight"
 """Name of the weight column in a cleaned copy."""

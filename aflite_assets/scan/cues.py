@@ -10,6 +10,7 @@ import pyarrow as pa
 from aflite_assets.diagnostics.properties.artefacts import Reason
 from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.scan.blind.records import OVERLAP, BlindScores
+from aflite_assets.scan.statistics.reach import NOT_FOUND
 from aflite_assets.scan.surface import SurfaceAccuracy
 
 State = Literal["holds", "weaker", "gone", "reversed", "cannot tell"]
@@ -124,13 +125,31 @@ def same_cue(cue: Cue, others: Sequence[Cue], *, any_class: bool) -> Cue | None:
 class ClassSize:
     """Size of a class among the scanned rows.
 
-    `detectable`: balanced accuracy of the weakest cue that the scan can find. The value of `detectable` assumes that 2
-    % of the rows of other classes have the cue. `detectable` is None if the class has too few rows to be tested.
+    `detectable` and `detectable_artefact`: balanced accuracy of the weakest candidate, and of the weakest artefact,
+    that the scan finds in about 80 % of data sets with such rows (module `reach`). The value 1 means that cues of any
+    strength can be missed. `detectable` is None if the class has too few rows to be tested. `detectable_artefact` is
+    None in such a class, and in results of earlier versions.
     """
 
     name: str
     rows: int
     detectable: float | None
+    detectable_artefact: float | None = None
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the class has enough rows to be tested."""
+        return self.detectable is not None
+
+    @property
+    def reach(self) -> float:
+        """Strength from which on cues of every kind are found; 1 if cues of any strength can be missed."""
+        return max(self.detectable or NOT_FOUND, self.reach_of_artefacts)
+
+    @property
+    def reach_of_artefacts(self) -> float:
+        """Strength from which on artefacts are found; 1 if artefacts of any strength can be missed."""
+        return self.detectable_artefact or self.detectable or NOT_FOUND
 
 
 Verdict = Literal["nothing", "candidates", "artefact", "cannot tell"]
@@ -145,7 +164,8 @@ class ScanFacts:
     model on all artefacts, or None. `classes`: sizes of the classes, in class order. `rows`, `units`: numbers of
     scanned rows, and of units (rows that belong together). `properties`: the number of tested properties. `notes`:
     sentences about limits of the scan. `blind`: scores of rules that find right answers without the question; None if
-    the rows are not answers to questions. `kinds`: the kinds of the tested properties.
+    the rows are not answers to questions. `kinds`: the kinds of the tested properties. `few_groups`: whether the number
+    and the sizes of groups, instead of the number of rows, limit which cues can be found.
     """
 
     cues: tuple[Cue, ...]
@@ -157,6 +177,7 @@ class ScanFacts:
     notes: tuple[str, ...]
     blind: BlindScores | None = field(default=None, kw_only=True)
     kinds: tuple[str, ...] = field(default=(), kw_only=True)
+    few_groups: bool = field(default=False, kw_only=True)
 
     @property
     def artefacts(self) -> tuple[Cue, ...]:
@@ -184,7 +205,22 @@ class ScanFacts:
     @property
     def tests_classes(self) -> bool:
         """Whether any class has enough rows to be tested."""
-        return any(one.detectable is not None for one in self.classes)
+        return bool(self.tested_classes)
+
+    @property
+    def tested_classes(self) -> tuple[ClassSize, ...]:
+        """The classes that have enough rows to be tested."""
+        return tuple(one for one in self.classes if one.is_tested)
+
+    @property
+    def reach(self) -> float:
+        """Strength from which on cues of every kind are found in every tested class."""
+        return max((one.reach for one in self.tested_classes), default=NOT_FOUND)
+
+    @property
+    def reach_of_artefacts(self) -> float:
+        """Strength from which on artefacts are found in every tested class."""
+        return max((one.reach_of_artefacts for one in self.tested_classes), default=NOT_FOUND)
 
     @property
     def tells_without_question(self) -> bool:

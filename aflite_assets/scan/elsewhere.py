@@ -3,8 +3,8 @@
 import numpy as np
 
 from aflite_assets.scan.cues import Elsewhere, State
-from aflite_assets.scan.effects import measure_effects
 from aflite_assets.scan.rows import NO_CLASS, ScanRows
+from aflite_assets.scan.statistics.effects import measure_effects
 
 FEWEST_ROWS = 30
 """Minimum number of rows with the class, and of rows without the class, for a set to be measured."""

@@ -4,6 +4,7 @@ them.
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Literal, get_args
 
 from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD, CONVERSION
@@ -132,4 +133,27 @@ def candidate_advice(result: ScanFacts, candidates: Sequence[Cue], command: str)
         return ""
     by = "; --by drop leaves out its column" if any("drop" in remedies_of(cue)[1:] for cue in candidates) else ""
     late = ", or was not known before the label" if any(map(columns_of, candidates)) else ""
-    return f"If one of them is no part of the task{late}: {command} --cue N --to NEW_FOLDER{by}"
+    return f"If one of them is no part of the task{late}: {command} --cue N --to NEW_FOLDER{by}{_spellings(candidates)}"
+
+
+_WORD = re.compile(r"the word '(\w+)'")
+_SHORTEST_START, _FEWEST_MORE = 3, 4
+"""Fewest letters of an abbreviation, and of what it leaves out. Endings such as -s, -ed and -ing are shorter."""
+
+
+def _spellings(cues: Sequence[Cue]) -> str:
+    """Return a sentence on the first two words that may be an abbreviation and its long form, or "".
+
+    The words stand for different classes in the same text column. Without a dictionary, the scan cannot tell an
+    abbreviation from another word of the same beginning, so the sentence is a condition.
+    """
+    single = [cue for cue in cues if len(cue.properties) == 1]
+    words = [(cue, found[1]) for cue in single if (found := _WORD.match(cue.name)) is not None]
+    for (first, short), (second, long) in permutations(words, 2):
+        longer = len(short) >= _SHORTEST_START and len(long) >= len(short) + _FEWEST_MORE and long.startswith(short)
+        if longer and first.label != second.label and first.properties[0].source == second.properties[0].source:
+            return (
+                f"\nIf “{short}” and “{long}” are one word in two spellings, write it alike in all rows instead: that "
+                "keeps the rows, and rebalancing drops some."
+            )
+    return ""

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers, separate_questions
 from aflite_assets.data.raw_table.columns import NO_VALUE
-from aflite_assets.data.raw_table.standardise import Scale
+from aflite_assets.data.raw_table.standardise import Scale, source_values
 from aflite_assets.data.raw_table.values import as_texts
 
 Role = Literal["attribute", "column"]
@@ -21,9 +21,6 @@ Role = Literal["attribute", "column"]
 
 ALL_ROWS = "all rows"
 """Name of the set of all rows, for a dataset without a split named train."""
-
-_DIGITS = 6
-"""Number of significant decimal digits that float32 preserves."""
 
 NO_CLASS = -1
 """Label of a row in another set if the scanned rows have no class of this name."""
@@ -212,23 +209,9 @@ def _features(parts: Sequence[Examples], names: Sequence[str], scale: Scale | No
         return {}
     width = parts[0].features.shape[1]
     fits = [one.features if one.features.shape[1] == width else np.full((len(one), width), np.nan) for one in parts]
-    matrix = _as_written(np.concatenate(fits), scale)
+    matrix = source_values(np.concatenate(fits), scale)
     named = [names[place] if place < len(names) else f"column {place}" for place in range(width)]
     return {name: TableColumn("column", matrix[:, place]) for place, name in enumerate(named)}
-
-
-def _as_written(features: np.ndarray, scale: Scale | None) -> np.ndarray:
-    """Convert float32 features to float64 in the source's units, and remove the rounding errors of float32."""
-    values = features.astype(np.float64)
-    sizes = np.abs(values)
-    if scale is not None:
-        values = values * scale.deviation + scale.mean
-        sizes = np.maximum(np.abs(values), scale.deviation)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        after_point = _DIGITS - np.ceil(np.log10(sizes))
-        power = 10.0 ** np.abs(after_point)  # whole numbers stay whole: 10.0**-2 is not an exact number
-        rounded = np.where(after_point >= 0, np.rint(values * power) / power, np.rint(values / power) * power)
-    return np.where(np.isfinite(rounded), rounded, values)
 
 
 def _are_hashes(ids: Sequence[str | None]) -> bool:

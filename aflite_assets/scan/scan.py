@@ -16,8 +16,6 @@ from aflite_assets.diagnostics.properties.artefacts import CONVERSION
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.scan.blind.scoring import blind_scores
 from aflite_assets.scan.cues import ClassSize, Cue, CueProperty, ScanResult
-from aflite_assets.scan.cuts import Cut, draw_cut
-from aflite_assets.scan.effects import Effects, measure_effects, wilson
 from aflite_assets.scan.elsewhere import measure_elsewhere
 from aflite_assets.scan.merging import Found, in_order, is_value_of, merged
 from aflite_assets.scan.properties.anywhere import is_sorted_by_label
@@ -35,8 +33,17 @@ from aflite_assets.scan.rules import (
     is_artefact,
     name_of,
 )
+from aflite_assets.scan.statistics.cuts import Cut, draw_cut
+from aflite_assets.scan.statistics.effects import Effects, measure_effects
+from aflite_assets.scan.statistics.reach import NOT_FOUND, Bounds, measure_reach
+from aflite_assets.scan.statistics.testing import (
+    false_discovery_set,
+    harmonic_sum,
+    over_cuts,
+    permutation_p_values,
+    score_p_values,
+)
 from aflite_assets.scan.surface import SurfaceAccuracy, surface_accuracy
-from aflite_assets.scan.testing import false_discovery_set, over_cuts, permutation_p_values, score_p_values
 
 MOST_ROWS = 60_000
 """Default for the maximum number of scanned rows per set; larger sets are sampled at random."""
@@ -59,6 +66,10 @@ FEWEST_CARRIERS = 30
 
 FEWEST_ROWS = 60
 """Minimum number of rows of a class, and of all other rows; the minimum number of units is half as large."""
+
+
+FEW_GROUPS = 0.02
+"""Groups limit the scan if they raise the strength from which on cues are found by this much."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +142,7 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     declared = frozenset(settings.irrelevant)
     extracted = extract(rows, declared=declared, fewest=FEWEST_CARRIERS, threads=settings.threads)
     classes = _class_sizes(rows, scanned, extracted.units)
-    tested = np.array([number for number, one in enumerate(classes) if one.detectable is not None], dtype=np.int64)
+    tested = np.array([number for number, one in enumerate(classes) if one.is_tested], dtype=np.int64)
     counts = ClassCounts(rows.labels, tested, len(rows.label_names))
     empty = ScanResult(
         (), None, classes, len(scanned), len(np.unique(extracted.units[scanned])), len(extracted.properties),
@@ -145,7 +156,11 @@ def scan_rows(rows: ScanRows, *, settings: ScanSettings, seed: int) -> ScanResul
     found = _tested_rules(extracted, counts, cuts, rules, seed)
     surface = _surface(rows, extracted, cuts, rules)
     cues, carried = _cues(rows, extracted, found, counts)
-    return replace(empty, cues=cues, surface=surface, carriers=carried)
+    bounds, labels = _bounds(rules, extracted.properties, len(tested)), rows.labels[scanned]
+    classes = _with_reach(classes, labels, extracted.units[scanned], bounds)
+    by_rows = _with_reach(classes, labels, np.arange(len(scanned)), bounds)
+    few_groups = any(one.reach >= other.reach + FEW_GROUPS for one, other in zip(classes, by_rows, strict=True))
+    return replace(empty, cues=cues, surface=surface, carriers=carried, classes=classes, few_groups=few_groups)
 
 
 def _set_names(rows: ScanRows) -> np.ndarray:
@@ -165,20 +180,31 @@ def _class_sizes(rows: ScanRows, scanned: np.ndarray, units: np.ndarray) -> tupl
         smallest = min(count, len(labels) - count)
         n_units = min(len(np.unique(units[scanned][side])) for side in (own, ~own)) if smallest else 0
         enough = smallest >= FEWEST_ROWS and n_units >= FEWEST_ROWS // 2
-        sizes.append(ClassSize(name, count, _detectable(count, len(labels) - count) if enough else None))
+        sizes.append(ClassSize(name, count, NOT_FOUND if enough else None))
     return tuple(sizes)
 
 
-def _detectable(rows: int, rest: int) -> float:
-    """Return the balanced accuracy of the weakest cue that the scan can find. On half of the rows, the interval of this
-    accuracy begins at `LEAST_BALANCED`.
-    """
-    shares = np.linspace(0.1, 1.0, 181)
-    low, _ = wilson(shares, np.full(len(shares), rows / 2))
-    _, high = wilson(np.full(len(shares), 0.02), np.full(len(shares), rest / 2))
-    lower = 0.5 + (shares - 0.02 - np.hypot(shares - low, high - 0.02)) / 2
-    enough = (lower >= LEAST_BALANCED) & (shares * rows / 2 + 0.02 * rest / 2 >= FEWEST_CARRIERS)
-    return float(0.5 + (shares[enough][0] - 0.02) / 2) if enough.any() else 1.0
+def _bounds(rules: Sequence[Sequence[Rule]], properties: Properties, classes: int) -> Bounds:
+    """Return the conditions that a single rule must meet, given the number of rules of its family in a usual cut."""
+    of_artefacts = [sum(is_artefact(rule, properties) for rule in own) for own in rules]
+    of_candidates = [len(own) - count for own, count in zip(rules, of_artefacts, strict=True)]
+    artefacts, candidates = (max(float(np.median(counts)), 1.0) for counts in (of_artefacts, of_candidates))
+    return Bounds(
+        balanced=LEAST_BALANCED,
+        carriers=FEWEST_CARRIERS,
+        artefact_p=FAMILY_ERROR / 2 / artefacts,
+        candidate_p=FALSE_CANDIDATES / 2 / candidates / harmonic_sum(len(properties) * classes),
+    )
+
+
+def _with_reach(
+    classes: Sequence[ClassSize], labels: np.ndarray, units: np.ndarray, bounds: Bounds
+) -> tuple[ClassSize, ...]:
+    """Return the classes; those that are tested get the strength of the weakest cues that are found."""
+    return tuple(
+        replace(one, **vars(measure_reach(labels == number, units, bounds))) if one.is_tested else one
+        for number, one in enumerate(classes)
+    )
 
 
 def sampled_rows(rows: ScanRows, most_rows: int, rng: np.random.Generator) -> ScanRows:
@@ -199,7 +225,7 @@ def _notes(rows: ScanRows, classes: Sequence[ClassSize], all_rows: int) -> tuple
     notes = []
     if len(rows) < all_rows:
         notes.append(f"Of {all_rows:,} rows a random sample of {len(rows):,} was scanned.")
-    small = [one.name for one in classes if one.detectable is None]
+    small = [one.name for one in classes if not one.is_tested]
     if small:
         shown = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
         notes.append(

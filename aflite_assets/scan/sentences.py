@@ -7,6 +7,7 @@ from aflite_assets.scan.blind.records import ALL_SUBSETS, LEAST_GAIN, OVERLAP, B
 from aflite_assets.scan.columns import COLUMN_KINDS, CueLine, columns_of, cue_lines, listed_cues
 from aflite_assets.scan.cues import Cue, ScanFacts
 from aflite_assets.scan.rules import PAIR_GAIN
+from aflite_assets.scan.statistics.reach import NOT_FOUND
 from aflite_assets.wording import counted
 
 _CHANCE = "in balanced accuracy, where chance is 50 %"
@@ -100,7 +101,7 @@ def cue_headline(result: ScanFacts) -> str:
             f"Cannot tell: of {of} no class has enough {units}, and enough {units} outside of it, to test a cue on "
             f"rows that it was not chosen on.{copies}"
         )
-    tested = f"{result.properties:,} properties{'' if result.blind is None else ' of single answers'}"
+    tested = _tested(result)
     chance = _CHANCE if result.blind is None else _OF_ANSWERS
     artefacts, candidates = ([cue for cue in listed_cues(result) if cue.is_artefact is own] for own in (True, False))
     if of_answers := "" if result.blind is None else _answers_headline(result, result.blind, candidates):
@@ -123,10 +124,23 @@ def cue_headline(result: ScanFacts) -> str:
         whose = "is" if len(candidates) == 1 else "are"
         return (
             f"Found {_counted(candidates, 'candidate', f' and {whose} yours to judge')}; {chance}. No artefact was "
-            f"found among {tested}."
+            f"found among {tested}; {_can_be_there('one', result, result.reach_of_artefacts)}."
         )
     looked = f" Tested: {_kinds_text(result.kinds)}." if result.kinds else ""
-    return f"Nothing found: none of {tested} tells a class by itself.{looked}"
+    left = _can_be_there("a cue", result, result.reach)
+    return f"Nothing found: none of {tested} tells a class by itself; {left}.{looked}"
+
+
+def _tested(result: ScanFacts) -> str:
+    of_answers = "" if result.blind is None else " of single answers"
+    return f"the {result.properties:,} single properties{of_answers} that the scan knows"
+
+
+def _can_be_there(noun: str, result: ScanFacts, reach: float) -> str:
+    """Return a clause on cues that a scan without a finding does not exclude."""
+    weak = f"one of less than {percent(reach)}" if reach < NOT_FOUND else "one of any strength"
+    few = "with so few groups " if result.few_groups else ""
+    return f"{noun} of another kind, or {few}{weak}, can still be there"
 
 
 def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequence[Cue]) -> str:
@@ -135,7 +149,7 @@ def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequenc
     """
     overlap = [cue for cue in candidates if OVERLAP in cue.kinds]
     alone = [cue for cue in candidates if OVERLAP not in cue.kinds]
-    tested = f"{result.properties:,} properties of single answers"
+    tested = _tested(result)
     if not overlap:
         if result.cues or result.is_spread or not (blind.named or blind.overlap):
             return ""
@@ -152,7 +166,8 @@ def _answers_headline(result: ScanFacts, blind: BlindScores, candidates: Sequenc
         return f"Found {' and '.join(found)}, besides {compared}; {_OF_ANSWERS}."
     if result.is_spread:
         return ""
-    return f"No artefact and no candidate found among {tested}, except {compared}; {_OF_ANSWERS}."
+    left = _can_be_there("A cue", result, result.reach)
+    return f"No artefact and no candidate found among {tested}, except {compared}; {_OF_ANSWERS}. {left}."
 
 
 _KINDS = {
@@ -340,17 +355,44 @@ def surface_sentence(result: ScanFacts) -> str:
     )
 
 
+_UNIT = " balanced accuracy"
+_NOTICEABLE = 0.02
+"""Difference of two strengths from which on both are named."""
+
+
 def reach_sentence(result: ScanFacts) -> str:
-    """Return a sentence on the weakest cue that a scan of these rows can find, or "" if no cue can be found."""
-    reach = [one for one in result.classes if one.detectable is not None]
-    if not reach:
+    """Return sentences on the weakest cues that a scan of these rows finds, or "" if no class was tested."""
+    classes = result.tested_classes
+    if not classes:
         return ""
-    best, worst = min(one.detectable or 1 for one in reach), max(one.detectable or 1 for one in reach)
-    ends = percent(best) if percent(best) == percent(worst) else f"{100 * best:.0f} to {percent(worst)} (by class)"
-    return (
-        f"With {result.rows:,} rows, a cue of less than {ends} balanced accuracy can be missed. A cue that is not "
-        "among the tested properties is not detected at all."
+    artefacts, candidates = (
+        [one.reach_of_artefacts for one in classes],
+        [one.detectable or NOT_FOUND for one in classes],
     )
+    if max(abs(one - other) for one, other in zip(artefacts, candidates, strict=True)) < _NOTICEABLE:
+        missed = f"a cue {_missed([one.reach for one in classes])}"
+    else:
+        artefact, candidate = _missed(artefacts), _missed(candidates)
+        unit = _UNIT if _UNIT in candidate else ""
+        missed = f"an artefact {artefact.replace(unit, '')} and a candidate {candidate}"
+    groups = f" in {counted(result.units, 'group')}" if result.few_groups else ""
+    few = " Rows of a group are alike, so with so few groups only stronger cues can be found." if groups else ""
+    return (
+        f"With {counted(result.rows)}{groups}, {missed} can be missed.{few} A cue that is not among the tested "
+        "properties is not detected at all."
+    )
+
+
+def _missed(reaches: Sequence[float]) -> str:
+    """Return a phrase on the strength of cues that can be missed; `reaches` has a number per class."""
+    best, worst = min(reaches), max(reaches)
+    if best >= NOT_FOUND:
+        return "of any strength"
+    if worst >= NOT_FOUND:
+        return f"of less than {percent(best)}{_UNIT} (in some classes of any strength)"
+    ends = percent(best) if percent(best) == percent(worst) else f"{100 * best:.0f} to {percent(worst)}"
+    by_class = "" if percent(best) == percent(worst) else " (by class)"
+    return f"of less than {ends}{_UNIT}{by_class}"
 
 
 def elsewhere_sentences(cue: Cue) -> list[str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.scan.cuts import Cut
-from aflite_assets.scan.effects import Z_95
 from aflite_assets.scan.properties.records import Properties
 from aflite_assets.scan.rules import Rule, carriers
+from aflite_assets.scan.statistics.cuts import Cut
+from aflite_assets.scan.statistics.effects import Z_95
 
 MOST_COLUMNS = 1_500
 """Maximum number of columns that the model reads; properties of the most rows are chosen."""

@@ -8,9 +8,9 @@ from zlib import crc32
 
 import numpy as np
 
-from aflite_assets.scan.cuts import draw_cut
-from aflite_assets.scan.effects import measure_effects
 from aflite_assets.scan.scan import CUTS, FEWEST_CARRIERS, LEAST_BALANCED
+from aflite_assets.scan.statistics.cuts import draw_cut
+from aflite_assets.scan.statistics.effects import measure_effects
 from benchmarks.detection_kinds import Drawn
 from benchmarks.detection_real.plants import KINDS, Kind
 

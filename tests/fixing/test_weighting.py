@@ -9,8 +9,8 @@ from scipy.sparse import csc_array
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.weighting import balancing_weights, effective_rows, weighted_result
 from aflite_assets.scan.cues import ClassSize, Cue, ScanResult
-from aflite_assets.scan.effects import measure_effects
 from aflite_assets.scan.rows import ScanRows
+from aflite_assets.scan.statistics.effects import measure_effects
 
 COUNTS = st.integers(1, 60)
 

@@ -128,7 +128,8 @@ def test_the_first_line_counts_columns_and_names_the_strongest_candidate() -> No
     facts = _facts(_cue(0, LATE, "b", "days"), _cue(1, "days at most 3", "a", "days"), _cue(2, "age = 3", "b", "age"))
     assert headline(facts) == (
         "Found 2 candidates that tell the label and are yours to judge (the strongest: “days at least 34” for class "
-        "“b”, 70 %); in balanced accuracy, where chance is 50 %. No artefact was found among 40 properties."
+        "“b”, 70 %); in balanced accuracy, where chance is 50 %. No artefact was found among the 40 single "
+        "properties that the scan knows; one of another kind, or one of less than 60 %, can still be there."
     )
     assert [cue.name for cue in listed_cues(facts)] == [LATE, "age = 3"]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from aflite_assets.scan.cues import Cue, CueProperty, ScanFacts
-from aflite_assets.scan.remedies import REMEDIES, REMEDIES_BY_KIND, advice, remedies_of
+from aflite_assets.scan.remedies import REMEDIES, REMEDIES_BY_KIND, advice, candidate_advice, remedies_of
 
 
 def cue(*properties: CueProperty) -> Cue:
@@ -67,3 +67,25 @@ def test_advice_is_one_line_with_the_number_that_is_printed() -> None:
         "mend it: aflite fix 'my file.csv' --cue 3 --to NEW_FOLDER (makes it the same in all rows; --by rebalance "
         "keeps a subset of the rows)"
     )
+
+
+def test_an_abbreviation_and_its_long_form_are_better_written_alike_than_rebalanced() -> None:
+    def word(said: str, label: str, source: str = "text") -> Cue:
+        one = cue(CueProperty("words", f"the word '{said}' ({source})", source))
+        return replace(one, name=one.properties[0].name, reason=None, label=label)
+
+    facts = ScanFacts((), None, (), 0, 0, 0, ())
+    pair = [word("approx", "a"), word("approximately", "b")]
+    assert candidate_advice(facts, pair, "aflite fix f.csv").split("\n") == [
+        "If one of them is no part of the task: aflite fix f.csv --cue N --to NEW_FOLDER",
+        "If “approx” and “approximately” are one word in two spellings, write it alike in all rows instead: that keeps "
+        "the rows, and rebalancing drops some.",
+    ]
+    others = (
+        [word("approx", "a"), word("approximately", "a")],  # both words stand for one class
+        [word("approx", "a"), word("approximately", "b", "reply")],
+        [word("walk", "a"), word("walking", "b")],
+        [word("so", "a"), word("sorrow", "b")],
+    )
+    for words in others:
+        assert "\n" not in candidate_advice(facts, words, "aflite fix f.csv")

@@ -11,7 +11,16 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.scan.cues import CUE_ROWS, SURFACE_CUES, Cue, CueProperty, cue_rows, surface_cues
+from aflite_assets.scan.cues import (
+    CUE_ROWS,
+    SURFACE_CUES,
+    ClassSize,
+    Cue,
+    CueProperty,
+    ScanFacts,
+    cue_rows,
+    surface_cues,
+)
 from aflite_assets.scan.rows import ScanRows, TableColumn, rows_of_examples
 from aflite_assets.scan.scan import ScanSettings, scan_examples, scan_rows
 from aflite_assets.scan.sentences import (
@@ -85,7 +94,8 @@ def test_a_declared_column_is_an_artefact() -> None:
     first = re.sub(r"\d+", "N", headline(open_result))
     assert first == (
         "Found N candidate that tells the label and is yours to judge (“site = 'north'” for class “b”, N %); in "
-        "balanced accuracy, where chance is N %. No artefact was found among N properties."
+        "balanced accuracy, where chance is N %. No artefact was found among the N single properties that the scan "
+        "knows; one of another kind, or one of less than N %, can still be there."
     )
     assert headline(result).startswith("Found 1 artefact that tells the label (“site = 'north'” for class “b”, 7")
 
@@ -125,6 +135,35 @@ def test_too_few_rows_cannot_tell() -> None:
 def test_few_groups_cannot_tell_however_many_rows_they_have() -> None:
     rows = replace(_sites(np.random.default_rng(0), 2_000), groups=np.arange(2_000) % 25)
     assert not scan_rows(rows, settings=SETTINGS, seed=0).can_tell
+
+
+def test_few_groups_of_unequal_size_are_said_to_show_only_strong_cues() -> None:
+    rng = np.random.default_rng(0)
+    herds = np.repeat(np.arange(80), 4 + np.arange(80) // 4)
+    rows = build_rows(herds % 2, 2, columns={"x": TableColumn("column", rng.normal(size=len(herds)))})
+    result = scan_rows(replace(rows, groups=herds), settings=SETTINGS, seed=0)
+    assert result.few_groups
+    assert all(one.detectable is not None and one.detectable > 0.75 for one in result.classes)
+    assert re.sub(r"\d+(?= %)", "N", reach_sentence(result)) == (
+        "With 1,080 rows in 80 groups, an artefact of less than N % and a candidate of less than N % balanced accuracy "
+        "can be missed. Rows of a group are alike, so with so few groups only stronger cues can be found. A cue that "
+        "is not among the tested properties is not detected at all."
+    )
+    assert headline(result).startswith("Nothing found: none of the ")
+    assert " a cue of another kind, or with so few groups one of less than " in headline(result)
+
+
+def test_cues_of_any_strength_can_be_missed_in_some_classes_or_in_all() -> None:
+    facts = ScanFacts((), None, (ClassSize("a", 90, 1.0, 0.7), ClassSize("b", 90, 0.8, 0.7)), 180, 20, 9, ())
+    facts = replace(facts, few_groups=True)
+    assert reach_sentence(facts).startswith(
+        "With 180 rows in 20 groups, an artefact of less than 70 % and a candidate of less than 80 % balanced accuracy "
+        "(in some classes of any strength) can be missed. Rows of a group"
+    )
+    none = replace(facts, classes=(ClassSize("a", 90, 1.0, 1.0), ClassSize("b", 90, 1.0, 1.0)))
+    assert reach_sentence(none).startswith("With 180 rows in 20 groups, a cue of any strength can be missed. ")
+    assert "a cue of another kind, or with so few groups one of any strength, can still be there" in headline(none)
+    assert ClassSize("a", 90, 0.6).reach_of_artefacts == 0.6  # a result of an earlier version
 
 
 def test_no_row_is_refused() -> None:
@@ -349,6 +388,13 @@ def test_where_nothing_is_found_the_kinds_of_properties_are_named() -> None:
     result = scan_rows(build_rows(draw_labels(rng, 400), 2, columns=columns), settings=SETTINGS, seed=0)
     assert result.kinds == ("column", "date", "order")
     assert headline(result) == (
-        f"Nothing found: none of {result.properties} properties tells a class by itself. Tested: columns, dates and "
-        "the order of the file."
+        f"Nothing found: none of the {result.properties} single properties that the scan knows tells a class by "
+        f"itself; a cue of another kind, or one of less than {100 * result.reach:.0f} %, can still be there. "
+        "Tested: columns, dates and the order of the file."
+    )
+    assert result.reach == pytest.approx(0.645, abs=0.01)
+    assert not result.few_groups
+    assert reach_sentence(result) == (
+        f"With 400 rows, a cue of less than {100 * result.reach:.0f} % balanced accuracy can be missed. A cue that is "
+        "not among the tested properties is not detected at all."
     )

@@ -140,7 +140,7 @@ def _section(
     if len(section.lines) > MOST_SHOWN:
         printed.append(f"  and {len(section.lines) - MOST_SHOWN} more, in --json and --html")
     if section.command:
-        printed += ["", escaped(section.command)]
+        printed += ["", *map(escaped, section.command.split("\n"))]
     return [*printed, ""]
 
 

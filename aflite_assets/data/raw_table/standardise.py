@@ -17,6 +17,9 @@ from aflite_assets.results.files import write_json
 
 SCALE_FILE = "scale.json"
 
+_DIGITS = 6
+"""Number of significant decimal digits that float32 preserves."""
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -83,3 +86,24 @@ class Scale:
             return None
         kept = json.loads(file.read_text(encoding="utf-8"))
         return cls(np.array(kept["mean"]), np.array(kept["deviation"]), tuple(kept["constant"]))
+
+    def of_column(self, column: int) -> "Scale":
+        """Return the scale of a single feature column."""
+        return Scale(self.mean[[column]], self.deviation[[column]], ())
+
+
+def source_values(features: np.ndarray, scale: Scale | None) -> np.ndarray:
+    """Convert float32 features to float64 in the source's units, and remove the rounding errors of float32.
+
+    `features`: shape (rows, width). `scale`: the scale by which the features were standardised, or None.
+    """
+    values = features.astype(np.float64)
+    sizes = np.abs(values)
+    if scale is not None:
+        values = values * scale.deviation + scale.mean
+        sizes = np.maximum(np.abs(values), scale.deviation)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        after_point = _DIGITS - np.ceil(np.log10(sizes))
+        power = 10.0 ** np.abs(after_point)  # whole numbers stay whole: 10.0**-2 is not an exact number
+        rounded = np.where(after_point >= 0, np.rint(values * power) / power, np.rint(values / power) * power)
+    return np.where(np.isfinite(rounded), rounded, values)

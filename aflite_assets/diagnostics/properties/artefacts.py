@@ -54,8 +54,9 @@ _MARKUP = re.compile(r"</?[A-Za-z][^<>]*>|&[a-z]+;")
 _DAMAGED = re.compile("\ufffd|\u00c3[\u0080-\u00bf]|\u00e2\u20ac|\u00c2[\u00a0-\u00bf]")
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _DOUBLED_SIGN = re.compile(r"[!?]{2}|\.{4}|,,")
-_BLANK_BEFORE_SIGN = re.compile(r"\w [,.;:!?]")
-_NO_BLANK_AFTER_SIGN = re.compile(r"[a-z][,;:!?][A-Za-z]|[a-z]\.[A-Z]")
+# These patterns begin with a sign, which is rarer than a letter, and look back. They are several times faster.
+_BLANK_BEFORE_SIGN = re.compile(r"[,.;:!?](?<=\w [,.;:!?])")
+_NO_BLANK_AFTER_SIGN = re.compile(r"[,;:!?.](?<=[a-z][,;:!?.])(?:(?<!\.)[A-Za-z]|(?<=\.)[A-Z])")
 
 
 def _begins_small(text: str) -> bool:
@@ -64,8 +65,13 @@ def _begins_small(text: str) -> bool:
 
 
 def _every_word_capital(text: str) -> bool:
-    words = [word for word in text.split() if word[0].isalpha()]
-    return len(words) > 2 and all(word[0].isupper() for word in words)
+    capitals = 0
+    for word in text.split():
+        if word[0].isalpha():
+            if not word[0].isupper():
+                return False
+            capitals += 1
+    return capitals > 2
 
 
 # String functions replace regular expressions, which can take minutes on malicious text with many line breaks.

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.standardise import Scale, source_values
 from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.evidence.lengths import lengths
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
@@ -52,18 +53,23 @@ class Property:
 
 
 def properties_of(
-    train: Examples, *, irrelevant: Sequence[str] = (), feature_names: Sequence[str] = ()
+    train: Examples,
+    *,
+    irrelevant: Sequence[str] = (),
+    feature_names: Sequence[str] = (),
+    scale: Scale | None = None,
 ) -> tuple[Property, ...]:
     """Return the properties of a dataset; numeric values are binned at quantiles of the train rows.
 
     `irrelevant`: names of attributes and columns that the dataset's YAML file declares not to be part of the task.
-    `feature_names`: names of the feature columns, in order; by default "column 0" and so on.
+    `feature_names`: names of the feature columns, in order; by default "column 0" and so on. `scale`: the scale by
+    which the features were standardised, or None; values are in the source's units.
 
     A feature column is a property only if the column is in `irrelevant` or is an identifier. All other feature columns
     are the task's own input. For each text column, only the word that is most associated with a class is a property.
     """
     declared = frozenset(irrelevant)
-    found = [*attribute_properties(train, declared), *_columns(train, declared, feature_names)]
+    found = [*attribute_properties(train, declared), *_columns(train, declared, feature_names, scale)]
     if train.modality == "text":
         found += [*_lengths(train), *_words(train)]
     return tuple(found)
@@ -101,21 +107,29 @@ def _identifier_reason(name: str, values: np.ndarray) -> Reason | None:
     return reason_of("identifier") if is_identifier(name, values) else None
 
 
-def _columns(train: Examples, declared: frozenset[str], names: Sequence[str]) -> Iterator[Property]:
+def _columns(
+    train: Examples, declared: frozenset[str], names: Sequence[str], scale: Scale | None
+) -> Iterator[Property]:
     if train.modality != "features":
         return
     features = train.features
     for place in range(features.shape[1]):
         name = names[place] if place < len(names) else f"column {place}"
-        values = features[:, place].astype(np.float64)
+        own = None if scale is None else scale.of_column(place)
+        values = _column_values(features[:, [place]], own)
         reason = reason_of("column", declared=name in declared) or _identifier_reason(name, values)
         if reason is None:
             continue
 
-        def read(rows: Examples, of_set: str, place: int = place) -> np.ndarray:
-            return np.asarray(rows.features[:, place].astype(np.float64))
+        def read(rows: Examples, of_set: str, place: int = place, own: Scale | None = own) -> np.ndarray:
+            return _column_values(rows.features[:, [place]], own)
 
         yield Property("column", name, read, reason, edges=bin_edges(values))
+
+
+def _column_values(column: np.ndarray, scale: Scale | None) -> np.ndarray:
+    values = column.astype(np.float64) if scale is None else source_values(column, scale)
+    return np.asarray(values[:, 0])
 
 
 def _text_columns(rows: Examples) -> list[Literal["text", "text_pair"]]:

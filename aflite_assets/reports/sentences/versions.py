@@ -7,6 +7,7 @@ from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.reports.tables.cells import bounds
 from aflite_assets.scan.columns import listed_cues
 from aflite_assets.scan.cues import ScanFacts
+from aflite_assets.scan.statistics.reach import NOT_FOUND
 from aflite_assets.text import count, listed, one_line, percent, short, signed_points
 from aflite_assets.wording import counted
 
@@ -67,8 +68,12 @@ def _but_falls(falls: Sequence[ChallengeFall]) -> str:
 
 def _least_found(scan: ScanFacts, label: str) -> str:
     """Return a phrase on how weak a cue for the class may be to be found by the scan, or "" if this is unknown."""
-    least = next((one.detectable for one in scan.classes if one.name == label), None)
-    return "" if least is None else f" (a scan of these rows finds cues from {100 * least:.0f} % on)"
+    least = next((one.reach for one in scan.tested_classes if one.name == label), None)
+    if least is None:
+        return ""
+    if least >= NOT_FOUND:
+        return " (a scan of these rows can miss cues of any strength)"
+    return f" (a scan of these rows finds cues from {100 * least:.0f} % on)"
 
 
 def _strongest_now(scan: ScanFacts) -> str:

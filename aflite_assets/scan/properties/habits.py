@@ -23,10 +23,11 @@ SIGN_NAMES: Mapping[str, str] = {
 }
 """Names of the signs that are read beside words. All dashes are one sign."""
 
-_SIGN_BEFORE = re.compile(r"([,;:)\u2013\u2014-])\s+(\w+)|(\()\s?(\w+)")
-_SIGN_BEHIND = re.compile(r"(\w+)(?:([,;:)])|\s+([\u2013\u2014(-]))")
+# These patterns are read from every text: each begins with a set of signs, or at the first letter of a word alone.
+_SIGN_BEFORE = re.compile(r"([,;:)(\u2013\u2014-])(?:(?<=\()\s?|(?<!\()\s+)(\w+)")
+_SIGN_BEHIND = re.compile(r"\b(\w++)(?:([,;:)])|\s++([\u2013\u2014(-]))")
 _SENTENCE_BEFORE = re.compile(r"[.!?\u2026][\"'\u201d\u2019)]?\s+(\w+)")
-_BARE = re.compile(r"\w\s+(?=(\w+))")
+_BARE = re.compile(r"\s(?<=\w\s)\s*(?=(\w+))")
 
 VERB_FORMS: Mapping[str, re.Pattern[str]] = {
     "form of 'to be' (is, are, was …)": re.compile(r"(?:is|are|am|was|were|be|been|being)\Z"),
@@ -65,12 +66,14 @@ def _beside(
     texts: Sequence[str | None], source: str, fewest: int, declared: bool
 ) -> Iterator[tuple[PropertyInfo, np.ndarray]]:
     known = [(text or "")[:MOST_CHARACTERS].lower() for text in texts]
-    rows_with = {habit: rows for habit, rows in _rows_by_habit(known).items() if len(rows) >= fewest}
+    # Sorted, because the order of a set of texts differs from run to run.
+    rows_with = {habit: rows for habit, rows in sorted(_rows_by_habit(known).items()) if len(rows) >= fewest}
     for (sign, place, word), rows in rows_with.items():
         name = f"{sign} {place} '{word}'" if place else f"a sentence that begins with '{word}'"
         absent = f"no {name.removeprefix('a ').removeprefix('an ')}"
         yield _info(name, absent, source, declared), _marked(rows, len(texts))
-    for word, rows in _bare_rows(known, {word for _, place, word in rows_with if place == "before"}).items():
+    bare = _bare_rows(known, {word for _, place, word in rows_with if place == "before"})
+    for word, rows in sorted(bare.items()):
         if len(rows) >= fewest:
             without = f"'{word}' without a sign before it"
             yield _info(without, f"no {without}", source, declared), _marked(rows, len(texts))
@@ -95,7 +98,7 @@ def _bare_rows(texts: Sequence[str], words: set[str]) -> dict[str, list[int]]:
 
 
 def _habits(text: str) -> set[tuple[str, str, str]]:
-    before = {(SIGN_NAMES[one or two], "before", word or other) for one, word, two, other in _SIGN_BEFORE.findall(text)}
+    before = {(SIGN_NAMES[sign], "before", word) for sign, word in _SIGN_BEFORE.findall(text)}
     behind = {(SIGN_NAMES[one or two], "behind", word) for word, one, two in _SIGN_BEHIND.findall(text)}
     return before | behind | {("", "", word) for word in _SENTENCE_BEFORE.findall(text)}
 

@@ -39,8 +39,14 @@ class Tokens:
 
     def distinct(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the distinct words of each text as two arrays, texts and words, sorted by text and then by word."""
-        keys = np.unique(self.rows * max(len(self.vocabulary), 1) + self.words)
+        keys = sorted_distinct(self.rows * max(len(self.vocabulary), 1) + self.words)
         return keys // max(len(self.vocabulary), 1), keys % max(len(self.vocabulary), 1)
+
+
+def sorted_distinct(keys: np.ndarray) -> np.ndarray:
+    """Return the distinct numbers, ascending. Sorting millions of them is faster than the hash table of `np.unique`."""
+    ordered = np.sort(keys)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def tokens_of(texts: Sequence[str | None], known: dict[str, int] | None = None) -> Tokens:

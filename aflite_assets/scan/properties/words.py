@@ -9,7 +9,7 @@ import numpy as np
 
 from aflite_assets.diagnostics.properties.artefacts import BROKEN_WORD
 from aflite_assets.scan.properties.records import Flags, PropertyInfo, flags_of, info_of
-from aflite_assets.scan.properties.tokens import Tokens
+from aflite_assets.scan.properties.tokens import Tokens, sorted_distinct
 
 MOST_SHOWN = 40
 """Maximum number of characters of a word or an ending that are shown."""
@@ -103,7 +103,7 @@ def word_flags(tokens: Tokens, source: str, *, fewest: int, declared: bool = Fal
     pairs = tokens.words[:-1][neighbours] * size + tokens.words[1:][neighbours]
     keys, codes = np.unique(pairs, return_inverse=True)
     often = np.bincount(codes, minlength=len(keys))[codes] >= fewest  # keeps the next sort small
-    of_text = np.unique(tokens.rows[:-1][neighbours][often] * max(len(keys), 1) + codes[often])
+    of_text = sorted_distinct(tokens.rows[:-1][neighbours][often] * max(len(keys), 1) + codes[often])
     found, pair_matrix = _matrix(of_text // max(len(keys), 1), of_text % max(len(keys), 1), tokens.texts, fewest)
     for key in keys[found].tolist():
         pair = f"{tokens.vocabulary[key // size]} {tokens.vocabulary[key % size]}"

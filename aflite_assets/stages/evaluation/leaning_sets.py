@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from aflite_assets.analysis.inputs.records import CANDIDATES, DRAWN, POINTED, Candidate, LeaningSet
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
+from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.properties.ties import NOWHERE, Tie, independent_rows, learn_tie, pointed
 from aflite_assets.diagnostics.properties.values import Property, properties_of
@@ -89,7 +90,8 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
     if of_questions:
         context.progress.log(f"no candidates: {_OF_QUESTIONS}")
     cues = cue_properties(inputs.cue_scan, pairs="text_pair" in full.table.column_names)
-    found = candidates(grouped_with_copies(inputs.cue_scan, full), settings, cues=cues) if asked else ()
+    scale = Scale.load(inputs.raw_dataset.path)
+    found = candidates(grouped_with_copies(inputs.cue_scan, full), settings, cues=cues, scale=scale) if asked else ()
     for one in found:
         context.progress.log(
             f"{one.of.kind} {one.of.name} {one.of.word} is associated with the label; a share of "
@@ -158,12 +160,17 @@ def _carries(carried: pa.Table, scanned: pa.Table, rows: Examples, of_set: str) 
     return np.select([has, known], ["yes", "no"], "not scanned").astype(object)
 
 
-def candidates(full: Examples, settings: DatasetSpec, *, cues: Sequence[Property] = ()) -> tuple[TiedProperty, ...]:
-    """Return the candidates that `strongest_ties` chooses among `cues` and the properties of the rows of `full`."""
+def candidates(
+    full: Examples, settings: DatasetSpec, *, cues: Sequence[Property] = (), scale: Scale | None = None
+) -> tuple[TiedProperty, ...]:
+    """Return the candidates that `strongest_ties` chooses among `cues` and the properties of the rows of `full`.
+
+    `scale`: the scale by which the features were standardised, or None.
+    """
     names = settings.columns.features if isinstance(settings.columns.features, tuple) else ()
     irrelevant = (*settings.irrelevant, *settings.planted)
     tied = []
-    for one in (*properties_of(full, irrelevant=irrelevant, feature_names=names), *cues):
+    for one in (*properties_of(full, irrelevant=irrelevant, feature_names=names, scale=scale), *cues):
         values = one.values(full)
         if values is not None:
             tied.append((one, values, learn_tie(values, full.labels, full.groups)))
@@ -249,4 +256,4 @@ def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table
 
 
 _SETTINGS = StageSettings("columns planted irrelevant representations evaluators seeds seed full_includes_warmup")
-LEANING_SETS = Stage("leaning_sets", "5", _SETTINGS, "raw_dataset challenge_sets cue_scan selection warmup_split", run)
+LEANING_SETS = Stage("leaning_sets", "6", _SETTINGS, "raw_dataset challenge_sets cue_scan selection warmup_split", run)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.raw_table.standardise import Scale
+from aflite_assets.data.raw_table.standardise import Scale, source_values
 from aflite_assets.data.raw_table.table import RawTable
 from aflite_assets.errors import DataError
 
@@ -73,3 +73,13 @@ def test_rows_of_another_kind_are_refused(build: Build) -> None:
         match="`standardise` is for feature vectors, but the rows are of the kind 'text'; remove `standardise`",
     ):
         Scale.of(examples)
+
+
+def test_values_are_found_again_in_the_sources_units(build: Build) -> None:
+    written: list[list[float]] = [[0.1, 1e6], [0.3, 1_500_000], [0.0895, 123_456], [7, 0]]
+    examples = _examples(build, written, [[0.335, 8]])
+    scale = Scale.of(examples)
+    done = scale.applied(examples)
+    assert source_values(done.in_split("train").features, scale).tolist() == written
+    assert source_values(done.in_split("test").features[:, [0]], scale.of_column(0)).tolist() == [[0.335]]
+    assert source_values(np.array([[0.1]], dtype=np.float32), None).tolist() == [[0.1]]

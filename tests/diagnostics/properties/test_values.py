@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.diagnostics.properties.values import Property, properties_of
 
 MakeExamples = Callable[..., Examples]
@@ -81,3 +82,21 @@ def test_the_word_that_goes_with_a_class_most_is_a_property_of_its_text(make_exa
     assert values is not None
     assert values.tolist() == ["yes" if "Not" in one else "no" for one in words]
     assert {one.name for one in properties_of(rows) if one.kind == "length"} >= {"number of words of text_pair"}
+
+
+def test_bins_of_a_standardised_column_are_named_in_the_sources_units(make_examples: MakeExamples) -> None:
+    columns = np.stack([np.arange(100.0) * 250, np.arange(100.0)], axis=1)
+    rows = make_examples(["train"] * 100, [0, 1] * 50, features=columns)
+    scale = Scale.of(rows)
+    done, names = scale.applied(rows), ["income", "row_no"]
+    found = by_name(properties_of(done, irrelevant=["income"], feature_names=names, scale=scale))
+    assert {name: one.reason for name, one in found.items()} == {
+        "column income": "declared",
+        "column row_no": "artefact",
+    }
+    incomes = found["column income"].values(done)
+    assert incomes is not None
+    assert incomes[[0, 99]].tolist() == ["at most 3000", "over 21750"]
+    before = by_name(properties_of(rows, irrelevant=["income"], feature_names=names))["column income"].values(rows)
+    assert before is not None
+    assert incomes.tolist() == before.tolist()

@@ -1,7 +1,9 @@
 """The stage of `leaning_sets` on small datasets: which properties are candidates, and the rows drawn for each."""
 
 import copy
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,3 +127,35 @@ def test_candidates_of_texts_are_read_with_the_sources_names_of_columns(store: R
     read = {one.of.name for one in read_leanings(result, (), (), lambda name: named.get(name, name))}
     assert stored
     assert read >= {one.replace("text_pair", "claim").replace("text", "premise") for one in stored}
+
+
+def test_values_of_a_standardised_column_are_those_of_the_source(store: ResultStore, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 800).tolist()
+    incomes = [
+        round(30_000 + 9_000 * label + 8_000 * float(noise))
+        for label, noise in zip(labels, rng.normal(size=800), strict=True)
+    ]
+    lines = [
+        f"{income},{size:.3f},{label}"
+        for income, size, label in zip(incomes, rng.normal(size=800), labels, strict=True)
+    ]
+    for name, own in (("train", lines[:600]), ("test", lines[600:])):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["income,height,label", *own]), encoding="utf-8")
+    content = {
+        "name": "incomes",
+        "source": {"format": "csv", "splits": {name: str(tmp_path / f"{name}.csv") for name in ("train", "test")}},
+        "columns": {"features": ["income", "height"], "label": "label"},
+        "labels": ["0", "1"],
+        "standardise": True,
+        "irrelevant": ["income"],
+        "warmup": {"size": 60},
+        "representations": {"given": {"kind": "identity"}},
+        "filter": {"n_partitions": 4, "target_size": 0.5, "slice_size": 0.1},
+        "evaluators": {"linear": {"kind": "linear"}, "curved": {"kind": "rbf_svm"}},
+    }
+    (found,) = table(made(content, store)["leaning_sets"], "candidates").to_pylist()
+    edges = {float(number) for value in found["values"] for number in re.findall(r"[\d.]+(?:e\+\d+)?", value)}
+    assert (found["name"], found["reason"]) == ("income", "declared")
+    assert len(edges) >= 3
+    assert edges <= set(incomes[:600])

@@ -96,7 +96,7 @@ def _exchanges(units: np.ndarray, rng: np.random.Generator, *, by_size: bool) ->
     ascending = np.argsort(sizes, kind="stable")
     stratum = np.zeros(len(sizes), dtype=np.int64)
     if by_size:
-        stratum[ascending] = _strata(sizes[ascending])
+        stratum[ascending] = size_strata(sizes[ascending])
     in_strata = np.argsort(stratum, kind="stable")
     starts = np.append(0, np.cumsum(sizes))[:-1]
     own = np.repeat(np.arange(len(sizes)), sizes)
@@ -112,7 +112,7 @@ def _exchanges(units: np.ndarray, rng: np.random.Generator, *, by_size: bool) ->
         yield source
 
 
-def _strata(sizes: np.ndarray) -> np.ndarray:
+def size_strata(sizes: np.ndarray) -> np.ndarray:
     """Return a stratum number for each size. Sizes in one stratum differ by at most the factor `_RATIO`.
 
     The sizes must be in ascending order.
@@ -160,6 +160,11 @@ def false_discovery_set(p_values: Mapping[Any, float], rate: float, *, tests: in
     class.
     """
     ordered = sorted(p_values.items(), key=lambda item: item[1])
-    scale = float((1 / np.arange(1, max(tests, len(ordered)) + 1)).sum())
+    scale = harmonic_sum(max(tests, len(ordered)))
     last = max((rank for rank, (_, p) in enumerate(ordered, 1) if p <= rate * rank / scale), default=0)
     return {key for key, _ in ordered[:last]}
+
+
+def harmonic_sum(tests: int) -> float:
+    """Return the sum of 1/i for i from 1 to `tests`."""
+    return float((1 / np.arange(1, tests + 1)).sum())

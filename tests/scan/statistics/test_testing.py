@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array
 
-from aflite_assets.scan.cuts import draw_cut
-from aflite_assets.scan.effects import measure_effects, wilson
-from aflite_assets.scan.testing import (
+from aflite_assets.scan.statistics.cuts import draw_cut
+from aflite_assets.scan.statistics.effects import measure_effects, wilson
+from aflite_assets.scan.statistics.testing import (
     false_discovery_set,
     over_cuts,
     permutation_p_values,

@@ -6,11 +6,9 @@ from aflite_assets.assets.partitions import DATASETS, listing_requests
 from aflite_assets.specs.registry import load_registry
 from resources import ResultStoreResource
 
-TICK_SECONDS = 30
-
 
 @dg.sensor(
-    minimum_interval_seconds=TICK_SECONDS,
+    minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Lists a partition for each dataset file, and removes the partitions of deleted files. The sensor "
     "starts no runs. The history of a removed partition stays, and is shown again if the file returns.",

@@ -18,7 +18,10 @@ INTERRUPTED_TAG = "aflite/interrupted"
 """Tag of a run whose command was ended with Ctrl-C."""
 COMMAND = "aflite refresh"
 """Value of the tag `REFRESH_TAG` of runs that this command started."""
-_READ = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE}
+_EVENTS = ("STEP_START", "STEP_SUCCESS", "STEP_FAILURE", "ENGINE_EVENT", "RUN_FAILURE")
+_READ = {dg.DagsterEventType[name] for name in _EVENTS}
+_ENDED_OUTSIDE = "marked as failed from outside"
+"""Part of Dagster's message if a run's process ended without a word; the engine event before it has the reason."""
 
 
 def started_elsewhere(run: dg.DagsterRun) -> bool:
@@ -45,57 +48,63 @@ def last_run(
     for one in records:
         is_active = not one.dagster_run.is_finished and not is_dead(one.dagster_run)
         if is_active or (one.end_time or 0.0) > planned:
-            return LastRun("active", f"run {one.dagster_run.run_id}")
+            queued = "the queued " if one.dagster_run.status == dg.DagsterRunStatus.QUEUED else ""
+            return LastRun("active", f"{queued}run {one.dagster_run.run_id}")
     if succeeded:
         return None
     if is_dead(run):
         return LastRun("failed", describe(run))
-    if _awaits_retry(newest, now):
+    ended = newest.end_time or newest.update_timestamp.timestamp()
+    is_announced = _retry_is_announced(run)
+    if is_announced and now - ended < RETRY_SECONDS:
         return LastRun("active", f"the retry of run {run.run_id}, which Dagster announced")
     if inputs is not None and run.tags.get(INPUTS_TAG, inputs) != inputs:
         return None
     if run.status == dg.DagsterRunStatus.FAILURE:
-        return LastRun("failed", how_it_failed(instance, run))
+        return LastRun("failed", how_it_failed(instance, run), is_announced=is_announced)
     if INTERRUPTED_TAG in run.tags and run.tags.get(REFRESH_TAG) == COMMAND:
         return LastRun("interrupted", f"run {run.run_id[:8]} was interrupted")
     return LastRun("cancelled", f"run {run.run_id[:8]} was cancelled")
 
 
 def how_it_failed(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
-    """Return in words at which stage a run failed, and why, or why it ended without a failed stage."""
-    entries = instance.all_logs(run.run_id, of_type=_READ)
-    events = [entry.dagster_event for entry in entries if entry.dagster_event is not None]
-    failed = f"run {run.run_id[:8]} failed"
-    for event in events:
-        if event.is_step_failure:
-            return f"{failed}: {event.step_key}: {reason_of_step(event)}"
-    why = "" if not events or events[-1].event_specific_data is None else reason_of(events[-1].job_failure_data.error)
-    return f"{failed}: {why or (events[-1].message if events else None) or 'no reason was recorded'}"
+    """Return in words why a run failed, and at which stage, or which stages were running when its process ended."""
+    running: dict[str, None] = {}
+    why, cause = "no reason was recorded", ""
+    for entry in instance.all_logs(run.run_id, of_type=_READ):
+        event = entry.get_dagster_event()
+        step, message = str(event.step_key), event.message or ""
+        if event.is_step_start:
+            running[step] = None
+        elif event.is_step_success:
+            running.pop(step, None)
+        elif event.is_engine_event:
+            cause = ". ".join(message.replace(f" for {run.run_id}", "").rstrip(".").split(". ")[:2])
+        elif event.is_step_failure:
+            data, running = event.step_failure_data, {step: None}
+            described = data.user_failure_data and data.user_failure_data.description
+            why = described or _reason_of(data.error) or "the step ended without an error message"
+            break
+        else:
+            error = None if event.event_specific_data is None else event.job_failure_data.error
+            why = _reason_of(error) or (cause if _ENDED_OUTSIDE in message else "") or message or why
+            break
+    return ": ".join([f"run {run.run_id[:8]} failed", *filter(None, [", ".join(running)]), why])
 
 
-def reason_of_step(event: dg.DagsterEvent) -> str:
-    """Return a failed step's description of its failure, or the first line of the original error."""
-    data = event.step_failure_data
-    if data.user_failure_data is not None and data.user_failure_data.description:
-        return str(data.user_failure_data.description)
-    return reason_of(data.error) or "the step ended without an error message"
-
-
-def reason_of(error: SerializableErrorInfo | None) -> str:
+def _reason_of(error: SerializableErrorInfo | None) -> str:
     """Return the first line of the error that Dagster's errors wrap, with the line after a colon; "" if none."""
     while error is not None and error.cause is not None:
         error = error.cause
-    lines = [""] if error is None else error.message.strip().split("\n")
+    if error is not None and error.cls_name == dg.DagsterExecutionInterruptedError.__name__:
+        return "its process was interrupted, for example because Dagster was stopped"
+    lines = [""] if error is None else error.message.strip().removeprefix("dagster._core.errors.").split("\n")
     return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
 
 
-def _awaits_retry(record: dg.RunRecord, now: float) -> bool:
+def _retry_is_announced(run: dg.DagsterRun) -> bool:
     """Return whether Dagster announced a retry for a failed run and has not requested it yet.
 
-    Dagster's tag `will_retry` is no proof: no retry comes for a run of `dg launch`, or if the daemon fails.
+    Dagster's tag `will_retry` is no proof: no retry comes for a run of `dg launch`, or while no daemon runs.
     """
-    run, tags = record.dagster_run, record.dagster_run.tags
-    if tags.get(WILL_RETRY) != "true" or RETRY in tags or not started_elsewhere(run):
-        return False
-    ended = record.end_time or record.update_timestamp.timestamp()
-    return now - ended < RETRY_SECONDS
+    return run.tags.get(WILL_RETRY) == "true" and RETRY not in run.tags and started_elsewhere(run)

@@ -14,8 +14,9 @@ Makes the due stages in this process, by one Dagster run per dataset; suits syst
 due if an input has changed. A stage that was never made is due only if the dataset is named here, or if its file
 contains refresh: {start: true}. A stage that failed is tried again; a stage that refused its inputs, or whose run was
 cancelled, is not. If a result is the same as before, later stages are not made again. Exits with 0 if all due stages
-succeeded, 1 if a stage failed or was refused, or if no dataset with results here has a file, 3 if refreshes are paused
-or another refresh is active, 4 if a file was still being written or the dataset is being run.
+succeeded (a stage whose run was cancelled is not due), 1 if a stage failed or was refused, or if no dataset with
+results here has a file, 3 if refreshes are paused or another refresh is active, 4 if a file was still being written or
+the dataset is being run.
 """
 _PAUSE = "Stops all refreshes, those of Dagster's sensor too, until `aflite resume`. Active runs continue."
 _STATUS = """\

@@ -28,10 +28,12 @@ class LastRun:
 
     `kind`: "active" if the run or its retry has not ended; otherwise, how a run with the present inputs ended. A run is
     "interrupted" by Ctrl-C of `aflite refresh`. `words`: name of an active run, or what happened to an ended run.
+    `is_announced`: Dagster will retry a failed run as soon as its daemon runs.
     """
 
     kind: Literal["active"] | End
     words: str
+    is_announced: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,25 +119,14 @@ def what_is_due(
     assert refresh != "never"
     unready = plan.in_state("waiting", "refused", "left", "cancelled")
     why_not = [f"{stage.stage}: {stage.reasons[0]}" for stage in unready]
-    due: list[StagePlan] = []
-    for stage in plan.stale:
-        if stage.state == "made" and not refresh.start and not _made_before(stage.stage, plan):
-            why_not.append(f"{stage.stage} was never made; {HOW_TO_START}")
-        else:
-            due.append(stage)
+    startable = {stage.stage for stage in plan.stages if refresh.start or _made_before(stage.stage, plan)}
+    due = [stage for stage in plan.stale if stage.state == "found" or stage.stage in startable]
+    why_not += [f"{stage.stage} was never made; {HOW_TO_START}" for stage in plan.stale if stage not in due]
     if refresh.cron is not None and not (due or plan.in_state("waiting") or dry_run):
         state.note_acted(name, until=now)
-    later = _with_later({stage.stage for stage in due})
-    return Due(
-        plan,
-        tuple(due),
-        tuple(
-            stage.stage
-            for stage in plan.in_state("after")
-            if stage.stage in later and (refresh.start or _made_before(stage.stage, plan))
-        ),
-        why_not=tuple(why_not),
-    )
+    later = startable & _with_later({stage.stage for stage in due})
+    following = tuple(stage.stage for stage in plan.in_state("after") if stage.stage in later)
+    return Due(plan, tuple(due), following, tuple(why_not))
 
 
 def _left_out(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> StagePlan:
@@ -147,7 +138,8 @@ def _left_out(stage: StagePlan, state: RefreshState, ended: LastRun | None) -> S
     again = refusal is None and end.kind in RETRIED_BY_COMMAND
     start = f"start it with `aflite refresh {'' if again else '--now '}{stage.dataset}`"
     remedy = start if refusal is None else f"correct its inputs, or {start}"
-    reason = f"it is not retried by itself until its inputs change: {end.words}; {remedy}"
+    until = f"{'Dagster starts the announced retry or ' if end.is_announced else ''}its inputs change"
+    reason = f"it is not retried by itself until {until}: {end.words}; {remedy}"
     return replace(stage, state="left" if end.kind == "failed" else "cancelled", reasons=(reason,))
 
 

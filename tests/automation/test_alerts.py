@@ -1,6 +1,7 @@
 """What the sensors report about runs that ended: a failure after the last try, and failed checks."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,13 @@ def tell(instance: dg.DagsterInstance, webhook: Webhook, monkeypatch: pytest.Mon
     return look
 
 
-def stage(body: Callable[[], Any], checks: list[dg.AssetCheckSpec] | None = None) -> dg.AssetsDefinition:
-    """An asset that is named after a stage and does what it is given."""
+def stage(
+    body: Callable[[], Any], checks: list[dg.AssetCheckSpec] | None = None, *, name: str = "raw_dataset"
+) -> dg.AssetsDefinition:
+    """An asset that is named after a stage and does what it is given; others than the first run after the first."""
+    deps = [] if name == "raw_dataset" else ["raw_dataset"]
 
-    @dg.asset(name="raw_dataset", partitions_def=DATASETS, check_specs=checks or [])
+    @dg.asset(name=name, partitions_def=DATASETS, check_specs=checks or [], deps=deps)
     def made() -> dg.MaterializeResult:
         return body()
 
@@ -83,6 +87,35 @@ def test_an_error_of_any_kind_is_named_by_its_own_line(instance: dg.DagsterInsta
     assert "raw_dataset: KeyError: 'premise\\nand more'`" in tell()[0]
 
 
+def test_a_killed_run_is_reported_with_the_stage_that_was_running(instance: dg.DagsterInstance, tell: Tell) -> None:
+    lines: list[str] = []
+
+    def dies() -> dg.MaterializeResult:  # reports the end of its own run, as the code server of a killed run does
+        (killed,) = instance.get_runs()
+        signal = f"Run execution process for {killed.run_id} was terminated by signal 9 (SIGKILL)"
+        instance.report_engine_event(f"{signal}. It usually means a lack of memory. Possible solutions are.", killed)
+        instance.report_run_failed(killed)
+        instance.report_engine_event("Process for run exited (pid: 7).", killed)
+        lines.extend(tell())
+        return dg.MaterializeResult()
+
+    run_id = run(instance, stage(lambda: dg.MaterializeResult()), stage(dies, name="cue_scan"))
+    assert lines == [
+        f"`circles_1: run {run_id[:8]} failed: cue_scan: Run execution process was terminated by signal 9 (SIGKILL). "
+        f"It usually means a lack of memory` http://127.0.0.1:3000/runs/{run_id}"
+    ]
+
+
+def test_a_run_that_dagster_interrupted_is_reported_in_words(instance: dg.DagsterInstance, tell: Tell) -> None:
+    def is_interrupted() -> Any:
+        raise dg.DagsterExecutionInterruptedError
+
+    with suppress(dg.DagsterExecutionInterruptedError):
+        run(instance, stage(is_interrupted))
+    (line,) = tell()
+    assert "failed: raw_dataset: its process was interrupted, for example because Dagster was stopped` http" in line
+
+
 def test_a_run_that_never_began_a_stage_is_reported(instance: dg.DagsterInstance, tell: Tell) -> None:
     run = instance.create_run_for_job(definitions.defs.resolve_job_def("benchmark"))
     instance.report_run_failed(run, "its process 7 is gone")
@@ -95,8 +128,8 @@ def test_a_check_that_blocks_is_named(instance: dg.DagsterInstance, tell: Tell) 
     outcome = [dg.AssetCheckResult(check_name="finite", passed=False)]
     run(instance, stage(lambda: dg.MaterializeResult(check_results=outcome), specs))
     (line,) = tell()
-    assert "failed: raw_dataset: " in line
-    assert "1 blocking asset check failed with ERROR severity: raw_dataset: finite`" in line
+    blocked = "1 blocking asset check failed with ERROR severity: raw_dataset: finite"
+    assert f"failed: raw_dataset: DagsterAssetCheckFailedError: {blocked}`" in line
 
 
 def test_failed_checks_of_computed_results_are_reported(instance: dg.DagsterInstance, tell: Tell) -> None:

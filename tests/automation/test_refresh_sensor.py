@@ -270,6 +270,10 @@ def test_two_looks_at_once_ask_for_the_same_run(settled: Deployment) -> None:
     assert one.run_key == two.run_key  # the daemon starts one run per key
     run = _begin(settled.instance, one)
     assert why_not(settled.tick()) == f"digits waits for run {run.run_id}"
+    (record,) = settled.instance.get_run_records()
+    queued = record._replace(dagster_run=run._replace(status=dg.DagsterRunStatus.QUEUED))
+    settled.monkeypatch.setattr(settled.instance, "get_run_records", lambda *_, **__: [queued])
+    assert f"digits waits for the queued run {run.run_id}" in why_not(settled.tick()).splitlines()
 
 
 def test_an_older_run_that_is_active_is_waited_for(settled: Deployment) -> None:
@@ -340,7 +344,8 @@ def test_a_first_run_whose_retry_does_not_come_is_named(settled: Deployment) -> 
     assert why_not(settled.tick()) == f"brand_new waits for the retry of run {run.run_id}, which Dagster announced"
     settled.now += timedelta(minutes=2)
     line = why_not(settled.tick())
-    assert line.startswith("brand_new: raw_dataset: it is not retried by itself until its inputs change: ")
+    until = "Dagster starts the announced retry or its inputs change"
+    assert line.startswith(f"brand_new: raw_dataset: it is not retried by itself until {until}: ")
     assert f"run {run.run_id[:8]} failed: " in line
     assert "start it with `aflite refresh brand_new`" in line
 

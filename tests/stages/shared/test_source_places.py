@@ -65,8 +65,8 @@ def test_settings_that_are_made_are_known(tmp_path: Path) -> None:
 def test_the_report_says_what_was_found_with_file_and_line_and_then_what_to_do(tmp_path: Path) -> None:
     outcomes = {one.name: one for one in _found(_texts(tmp_path)[0])}
     assert outcomes["no_repeats_across_splits"].said == (
-        "1 row (16.7 %) outside train, 1 of test: test.csv, line 7. To do: set `between_splits: drop`, which drops the "
-        "repeated rows from train; or remove the repeats from the test split, or expect its accuracy to be too high"
+        "1 row (16.7 %) outside train, 1 of test: test.csv, line 7. To do: set `between_splits: drop`, which drops 2 "
+        "of 40 train rows; or remove the repeats from the test split, or expect its accuracy to be too high"
     )
     assert outcomes["few_repeats_in_train"].said.startswith(
         "2 rows (5.0 %) of train: train.csv, lines 2, 3. To do: set"

@@ -124,7 +124,8 @@ def what_is_due(
     why_not += [f"{stage.stage} was never made; {HOW_TO_START}" for stage in plan.stale if stage not in due]
     if refresh.cron is not None and not (due or plan.in_state("waiting") or dry_run):
         state.note_acted(name, until=now)
-    later = startable & _with_later({stage.stage for stage in due})
+    # Behind a stage that does not run, a stage would read that stage's old result.
+    later = startable & _with_later({stage.stage for stage in due}) - _with_later({stage.stage for stage in unready})
     following = tuple(stage.stage for stage in plan.in_state("after") if stage.stage in later)
     return Due(plan, tuple(due), following, tuple(why_not))
 

@@ -108,7 +108,7 @@ def test_a_check_with_timing_ends_with_the_cost(
     cost = out[out.index("estimated cost") :]
     for words in ("warmup_models     small", "embeddings        small", "evaluator_models  pair_only", "total"):
         assert words in cost
-    assert re.search(r"^  all stages        their process  +1 start  +[\d.]+ (ms|s)$", cost, re.M)
+    assert re.search(r"^  all stages        process and fixed work  +1 start  +[\d.]+ (ms|s)$", cost, re.M)
     assert re.search(r"^  filtered_sets     small  +\d+ iterations  +[\d.]+ (ms|s)$", cost, re.M)
 
 

@@ -94,6 +94,20 @@ def test_only_the_stages_made_before_follow(state: RefreshState) -> None:
     assert (_names(due), due.following) == (["filtered_sets"], ("control_sets", "published_dataset"))
 
 
+@pytest.mark.parametrize("state_of_other", ["refused", "waiting"])
+def test_what_reads_a_stage_that_does_not_run_does_not_follow(state: RefreshState, state_of_other: State) -> None:
+    """With a refused `train_sample`, the filter and the report would be made from its old result and the new data."""
+    stages = [StagePlan("digits", name, "after", WHY, made_before=True) for name in STAGES]
+    stages[0] = StagePlan("digits", "raw_dataset", "found", key="raw", current=True, made_before=True)
+    for place, name in enumerate(STAGES):
+        if STAGES[name].input_names == ("raw_dataset",) or name == "cue_scan":
+            said = state_of_other if name == "train_sample" else "made"
+            stages[place] = StagePlan("digits", name, said, WHY, key=name, made_before=True)
+    due = what_is_due(DatasetPlan("digits", tuple(stages)), RefreshSpec(), now=_at(20), state=state)
+    assert (_names(due), due.following) == (["challenge_sets", "cue_scan"], ())
+    assert due.why_not == (f"train_sample: {WHY[0]}",)
+
+
 def test_a_failed_run_is_not_repeated_unless_its_end_is_retried(state: RefreshState) -> None:
     plan, failed = _plan(made="raw_dataset"), LastRun("failed", "run 12345678 failed: raw_dataset: no room")
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state, last=failed)

@@ -95,7 +95,7 @@ def estimate_cost(raw: Examples, plan: RunPlan, *, device: DeviceSettings, log: 
     speeds, left = Speeds(raw, plan, device, log), [stage for stage in STAGES if stage not in last]
     trainings = [one for one in trainings_of(plan) if one.stage not in last]
     start = speeds.start() * (1 + ANY_DATA * len(left) / len(STAGES))
-    lines = [CostLine("all stages", "their process", {"start": 1}, start)]
+    lines = [CostLine("all stages", "process and fixed work", {"start": 1}, start)]
     lines += [CostLine(stage, LAST_RUN, {}, seconds) for stage, seconds in last.items()]
     if "cue_scan" in left:
         rows = sum(min(rows, most_scanned(raw.modality)) for rows in (plan.rows["train"], *plan.test_rows.values()))

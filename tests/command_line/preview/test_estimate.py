@@ -224,7 +224,7 @@ def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, mo
 
 def test_a_run_starts_one_process(digits: Foreseen) -> None:
     first = digits.estimate.lines[0]
-    assert (first.stage, first.what, first.counts) == ("all stages", "their process", {"start": 1})
+    assert (first.stage, first.what, first.counts) == ("all stages", "process and fixed work", {"start": 1})
     assert first.seconds == pytest.approx(2.8 * (1 + cost_estimate.ANY_DATA))
 
 

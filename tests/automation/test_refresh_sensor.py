@@ -435,3 +435,28 @@ def _begin(instance: dg.DagsterInstance, request: dg.RunRequest, **tags: str) ->
 
 def _end(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
     instance.report_run_failed(run)
+
+
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")  # from Dagster's own tester of conditions
+def test_automation_conditions_start_what_was_never_made_and_miss_changes_while_they_are_off() -> None:
+    """The reason why this sensor plans by the store instead; it fails once Dagster does otherwise."""
+    partitions = dg.DynamicPartitionsDefinition(name="dataset")
+    eager = dg.AutomationCondition.eager()
+    raw = dg.AssetSpec("raw", partitions_def=partitions)
+
+    @dg.asset(deps=[raw], partitions_def=partitions, automation_condition=eager)
+    def later() -> None: ...
+
+    with dg.DagsterInstance.ephemeral() as instance:
+
+        def after_a_change(dataset: str, cursor: Any = None) -> tuple[set[str], Any]:
+            instance.report_runless_asset_event(dg.AssetMaterialization("raw", partition=dataset))
+            result = dg.evaluate_automation_conditions(dg.Definitions([raw, later]), instance, cursor=cursor)
+            return set(result.get_requested_partitions(dg.AssetKey("later"))), result.cursor
+
+        instance.add_dynamic_partitions("dataset", ["made", "never_made"])
+        instance.report_runless_asset_event(dg.AssetMaterialization("later", partition="made"))
+        while_off, cursor = after_a_change("made")
+        while_on, cursor = after_a_change("made", cursor)
+        unasked, _ = after_a_change("never_made", cursor)
+    assert (while_off, while_on, unasked) == (set(), {"made"}, {"never_made"})

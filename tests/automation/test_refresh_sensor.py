@@ -449,7 +449,7 @@ def test_automation_conditions_start_what_was_never_made_and_miss_changes_while_
 
     with dg.DagsterInstance.ephemeral() as instance:
 
-        def after_a_change(dataset: str, cursor: Any = None) -> tuple[set[str], Any]:
+        def after_a_change(dataset: str, cursor: Any = None) -> tuple[set[str | None], Any]:
             instance.report_runless_asset_event(dg.AssetMaterialization("raw", partition=dataset))
             result = dg.evaluate_automation_conditions(dg.Definitions([raw, later]), instance, cursor=cursor)
             return set(result.get_requested_partitions(dg.AssetKey("later"))), result.cursor

@@ -79,8 +79,12 @@ def test_a_refused_file_is_not_replaced_by_a_bundled_one_of_its_name(folders: tu
         _ = load_registry()["digits"]
 
 
-def test_clash_of_names_names_both_files_and_keeps_the_first(folders: tuple[Path, Path]) -> None:
-    first, second = _write(folders[0] / "same.yaml"), _write(folders[1] / "same.yaml")
+@pytest.mark.parametrize("second_place", [(1, "same.yaml"), (0, "same.yml")], ids=["two folders", "two endings"])
+def test_a_name_of_two_files_is_a_failure_of_the_second(
+    second_place: tuple[int, str], folders: tuple[Path, Path]
+) -> None:
+    folder, name = second_place
+    first, second = _write(folders[0] / "same.yaml"), _write(folders[folder] / name)
     registry = load_registry()
     assert registry.files["same"] == first
     assert registry.failures == {
@@ -307,15 +311,6 @@ def test_names_that_would_leave_their_folder_are_refused(tmp_path: Path, place: 
     text = (GOOD + "challenge_sets: {}").replace(f"{place}: {{", f'{place}: {{"{name}": {entry}, ')
     with pytest.raises(SpecError, match=rf"{place}.*(use lower-case letters|at most 64|an invalid character)"):
         load_spec(_write(tmp_path / "tiny.yaml", text))
-
-
-def test_name_given_by_files_of_both_endings_is_a_failure_of_the_second(folders: tuple[Path, Path]) -> None:
-    first, second = _write(folders[0] / "same.yaml"), _write(folders[0] / "same.yml")
-    registry = load_registry()
-    assert registry.files["same"] == first
-    assert registry.failures == {
-        second: f"{second}: the name 'same' already belongs to {first}; rename one of the two files"
-    }
 
 
 def test_absolute_and_home_paths_stay(

@@ -285,7 +285,7 @@ class VerdictWords:
         if (cue := next((one for one in scan.candidates if one.explained_by is None), None)) is not None:
             return f"Of single properties {cue_text(cue)}, tells most; you decide whether it belongs to the task."
         if scan.artefacts:
-            return f"Of single properties {cue_text(scan.artefacts[0])}, tells most, which is no part of the task."
+            return f"Of single properties {cue_text(scan.artefacts[0])}, tells most; it is no part of the task."
         return f"None of {count(scan.properties)} single properties tells a class by itself."
 
     def helps(self) -> str:

@@ -78,7 +78,7 @@ def test_an_artefact_that_no_single_row_shows_is_not_left_to_the_reader(planted:
         "Learnable, but an artefact tells the label",
     )
     assert text.sentence.endswith(
-        f"Of single properties “{ORDER.name}” for “contradiction”, 75.0 %, tells most, which is no part of the task."
+        f"Of single properties “{ORDER.name}” for “contradiction”, 75.0 %, tells most; it is no part of the task."
     )
 
 

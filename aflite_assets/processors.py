@@ -6,8 +6,10 @@ the cores are divided equally among the runs that the Dagster instance allows at
 """
 
 import os
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from aflite_assets.errors import InvalidInputError
 
@@ -64,6 +66,24 @@ def threads_in_words() -> str:
     runs = runs_at_once()
     among = f", up to {runs} runs at once" if runs else ""
     return f"threads per step: {threads_per_step()} (cores: {available_cores()}{among}; {THREADS} sets another number)"
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Return a block in which linear algebra uses one thread, because more threads are slower on small matrices."""
+    limited: AbstractContextManager[object] = _linear_algebra().limit(limits=1, user_api="blas")
+    return limited
+
+
+@cache
+def _linear_algebra() -> Any:
+    """Return a controller of the loaded libraries. It is made once, because finding them takes longer than a small fit.
+
+    Libraries that are loaded later are not controlled, so scikit-learn is imported first.
+    """
+    import sklearn.linear_model  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def available_cores() -> int:

@@ -4,6 +4,7 @@ import atexit
 import gc
 import os
 import shutil
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -33,6 +34,8 @@ if os.access(MEMORY_DISK, os.W_OK) and shutil.disk_usage(MEMORY_DISK).free > ROO
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
 
+MANY_MODULES = 100
+
 pytest_plugins = ["tests.pipeline_fixtures", "tests.object_stores", "tests.running_dagster"]
 
 
@@ -46,6 +49,16 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.enable()
         atexit.register(gc.unfreeze)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen_libraries() -> Iterator[None]:
+    """Libraries that the tests of a file import are left out of every later collection, as those of the collection."""
+    imported = len(sys.modules)
+    yield
+    if len(sys.modules) - imported > MANY_MODULES:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

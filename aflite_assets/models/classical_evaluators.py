@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
@@ -18,6 +17,7 @@ from aflite_assets.models.classical.inputs import fit_inputs
 from aflite_assets.models.families import classical_family
 from aflite_assets.models.family import Matrix
 from aflite_assets.models.training.predictions import Evaluation, ModelPredictions
+from aflite_assets.processors import one_blas_thread
 from aflite_assets.specs.models.kinds import ClassicalModelSpec
 
 
@@ -73,8 +73,7 @@ def evaluate_classical(
 def _fit(model: Any, matrix: Matrix, labels: np.ndarray, row_weights: np.ndarray | None) -> bool:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        # A second thread gains little on matrices of this size, and on a busy machine it waits for very long.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_blas_thread():  # on a busy machine, a second thread waits for very long
             model.fit(matrix, labels, sample_weight=row_weights)
     stopped_early = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
     for other in caught:

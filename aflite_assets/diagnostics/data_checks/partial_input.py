@@ -11,6 +11,7 @@ import numpy as np
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import guessing_credit, right_answers
 from aflite_assets.diagnostics.record_tables import text_codes
+from aflite_assets.processors import one_blas_thread
 
 FOLDS = 5
 MOST_ROWS = 5_000
@@ -229,9 +230,8 @@ def _strengths(weights: Any, right: np.ndarray) -> np.ndarray:
 
 def _fitted(weights: Any, classes: np.ndarray) -> Any:
     from sklearn.linear_model import LogisticRegression
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(limits=1, user_api="blas"):  # more threads are slower on so few rows
+    with one_blas_thread():
         return LogisticRegression(max_iter=1_000).fit(weights, classes)
 
 

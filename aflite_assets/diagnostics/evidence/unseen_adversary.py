@@ -16,6 +16,7 @@ from aflite_assets.data.images import as_rgb, open_encoded
 from aflite_assets.diagnostics.data_checks.partial_input import tfidf
 from aflite_assets.diagnostics.record_tables import draw_sample, table_of
 from aflite_assets.errors import DataError, InvalidInputError
+from aflite_assets.processors import one_blas_thread
 
 FOLDS = 5
 MOST_ROWS = 20_000
@@ -121,8 +122,6 @@ def _measured(
     train: Examples, rows: np.ndarray, inputs_of: Callable[[np.ndarray], Any], seed: int
 ) -> tuple[float | None, float | None, float | None]:
     """Return the accuracy, its standard deviation over the folds, and the largest class's share."""
-    from threadpoolctl import threadpool_limits
-
     labels = train.labels[rows]
     if not len(rows):
         return None, None, None
@@ -132,7 +131,7 @@ def _measured(
     if folds is None or inputs is None:
         return None, None, majority
     right = np.empty(len(rows), bool)
-    with threadpool_limits(limits=1, user_api="blas"):  # more threads are slower on so few rows
+    with one_blas_thread():
         for fold in np.unique(folds):
             held_out = folds == fold
             right[held_out] = _predicted(train.modality, inputs, labels, held_out) == labels[held_out]

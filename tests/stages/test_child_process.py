@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,7 @@ from aflite_assets.stages import child_process as child
 from aflite_assets.stages.child_process import ChildTraceback, StageJob, StageWorker, make_in_child
 from aflite_assets.stages.pipeline import find_stage, run_stage
 from aflite_assets.stages.stage import Progress, no_progress
-from tests.forked import ForkedChild
+from tests.forked import PRELOADED, ForkedChild
 
 # Trackers are what a job brings along, and so what can be made to misbehave in the child.
 HELPERS = """
@@ -63,6 +64,11 @@ class Misbehaving:
 @pytest.fixture(scope="module")
 def few_permutations() -> None:
     """All of them: children make as many as users' processes do."""
+
+
+def test_every_preloaded_module_exists() -> None:
+    # The process that is forked ignores a name that it cannot import.
+    assert [name for name in PRELOADED if find_spec(name) is None] == []
 
 
 @pytest.fixture

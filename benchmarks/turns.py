@@ -68,6 +68,9 @@ class Line:
 
 def by_turns(contestants: Sequence[Callable[[], float]], repetitions: int, device: DeviceSettings) -> list[list[Turn]]:
     """Each contestant's turns: first all once, then all again, and so on; the first turns are not counted."""
+    # Each turn begins with a collection, which need not look at libraries.
+    gc.collect()
+    gc.freeze()
     rounds = [[_turn(contestant, device) for contestant in contestants] for _ in range(1 + repetitions)]
     return [list(turns) for turns in zip(*rounds[1:], strict=True)]
 

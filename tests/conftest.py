@@ -35,6 +35,8 @@ settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
 
 MANY_MODULES = 100
+FROZEN = [0]
+"""Numbers of modules whenever the heap was frozen."""
 
 pytest_plugins = ["tests.pipeline_fixtures", "tests.object_stores", "tests.running_dagster"]
 
@@ -51,14 +53,13 @@ def pytest_collection() -> Generator[None, object, object]:
         atexit.register(gc.unfreeze)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def frozen_libraries() -> Iterator[None]:
-    """Libraries that the tests of a file import are left out of every later collection, as those of the collection."""
-    imported = len(sys.modules)
-    yield
-    if len(sys.modules) - imported > MANY_MODULES:
+@pytest.fixture(autouse=True)
+def frozen_libraries() -> None:
+    """Libraries that a test imported are left out of every later collection, as those of the collection are."""
+    if len(sys.modules) > FROZEN[-1] + MANY_MODULES:
         gc.collect()
         gc.freeze()
+        FROZEN.append(len(sys.modules))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

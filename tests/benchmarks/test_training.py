@@ -1,6 +1,5 @@
 """The benchmark of training: both loops do the same work, and its table says what was measured."""
 
-import gc
 import math
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,6 @@ def benchmark() -> Any:
     from benchmarks import training
 
     return training
-
-
-@pytest.fixture
-def small_heap(benchmark: Any) -> None:
-    """Collecting garbage, which every turn begins with, looks at what was made since and not at all libraries."""
-    gc.collect()
-    gc.freeze()
 
 
 def _work(benchmark: Any, rows: int = 40, precision: str = "float32", **changes: Any) -> Any:
@@ -55,7 +47,6 @@ def test_both_loops_extract_the_same_features(benchmark: Any) -> None:
     np.testing.assert_allclose(features, benchmark.extract_plain(work), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.usefixtures("small_heap")
 @pytest.mark.parametrize("precision", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 def test_the_table_says_what_was_measured(
     benchmark: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, precision: str

@@ -13,9 +13,13 @@ from aflite_assets.scan.statistics.cuts import draw_cut
 from aflite_assets.scan.statistics.effects import measure_effects
 from benchmarks.detection_kinds import Drawn
 from benchmarks.detection_real.plants import KINDS, Kind
+from benchmarks.detection_real.real_rows import MORE_ROWS, SMALL
 
 STRENGTHS = (0.3, 0.6, 0.9)
-LABELS: dict[str, float | None] = {"50/50": 0.5, "80/20": 0.2, "95/5": 0.05, "real": None}
+LARGER = "95/5 of more rows"
+"""The setting of labels whose draws have up to `MORE_ROWS` rows, and leave the small datasets out."""
+
+LABELS: dict[str, float | None] = {"50/50": 0.5, "80/20": 0.2, "95/5": 0.05, LARGER: 0.05, "real": None}
 """Names of the settings of labels, and the share of class 1; None keeps the real labels."""
 
 
@@ -29,13 +33,15 @@ class Cell:
 
     def dataset(self, number: int) -> str:
         """Return the name of the dataset of draw `number`, from 0."""
-        return self.kind.datasets[number % len(self.kind.datasets)]
+        names = [name for name in self.kind.datasets if self.labels != LARGER or name not in SMALL]
+        return names[number % len(names)]
 
     def draw(self, number: int) -> Drawn:
         """Return draw `number`, from 0."""
         name = f"{self.kind.input} {self.kind.name} {self.labels} {self.strength}"
         rng = np.random.default_rng([crc32(name.encode()), number])
-        return self.kind.draw(rng, self.dataset(number), self.strength, LABELS[self.labels])
+        most = MORE_ROWS if self.labels == LARGER else None
+        return self.kind.draw(rng, self.dataset(number), self.strength, LABELS[self.labels], most)
 
 
 CELLS = tuple(Cell(kind, labels, strength) for kind in KINDS for labels in LABELS for strength in STRENGTHS)

@@ -60,13 +60,13 @@ Plant = Callable[[ScanRows, np.ndarray, np.random.Generator], ScanRows]
 @dataclass(frozen=True)
 class Kind:
     """A kind of cue in one input. `datasets`: names of the datasets; `draw` takes a generator, one of them, the
-    strength and the share of class 1 (None for the real labels), both in [0, 1].
+    strength and the share of class 1 (None for the real labels), both in [0, 1], and the most rows (None: as usual).
     """
 
     input: str
     name: str
     datasets: tuple[str, ...]
-    draw: Callable[[np.random.Generator, str, float, float | None], Drawn]
+    draw: Callable[[np.random.Generator, str, float, float | None, int | None], Drawn]
 
 
 def plant_id(rows: ScanRows, has: np.ndarray, rng: np.random.Generator) -> ScanRows:
@@ -153,8 +153,8 @@ def labelled(rows: ScanRows, share: float | None, rng: np.random.Generator) -> S
 def _from_rows(sources: Mapping[str, Source], plant: Plant | None) -> Callable[..., Drawn]:
     """Return a draw of real rows with a plant, or with the carriers together in the file."""
 
-    def draw(rng: np.random.Generator, dataset: str, strength: float, share: float | None) -> Drawn:
-        rows = labelled(drawn_rows(sources[dataset](), rng, ROWS), share, rng)
+    def draw(rng: np.random.Generator, dataset: str, strength: float, share: float | None, most: int | None) -> Drawn:
+        rows = labelled(drawn_rows(sources[dataset](), rng, most or ROWS), share, rng)
         has = draw_carriers(rng, rows.labels, strength)
         return plant_position(Drawn(rows, has), rng) if plant is None else Drawn(plant(rows, has, rng), has)
 
@@ -189,10 +189,10 @@ def _from_pixels(
 ) -> Callable[..., Drawn]:
     """Return a draw of real pictures, encoded with the cue."""
 
-    def draw(rng: np.random.Generator, dataset: str, strength: float, share: float | None) -> Drawn:
+    def draw(rng: np.random.Generator, dataset: str, strength: float, share: float | None, most: int | None) -> Drawn:
         pixels, classes = sources[dataset]()
         names, codes = np.unique(np.array(classes), return_inverse=True)
-        picked = rng.permutation(len(pixels))[:IMAGES]
+        picked = rng.permutation(len(pixels))[: most or IMAGES]
         rows = replace(build_rows(codes[picked].astype(np.int64)), label_names=tuple(names.tolist()))
         rows = labelled(rows, share, rng)
         has = draw_carriers(rng, rows.labels, strength)

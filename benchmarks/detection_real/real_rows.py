@@ -24,6 +24,10 @@ ROWS = 3_000
 """Rows of a draw; fewer of a dataset that has fewer, and of images."""
 
 IMAGES = 1_500
+MORE_ROWS = 6_000
+"""Most rows of a larger draw, which no dataset of `SMALL` has half of."""
+
+SMALL = ("digits",)
 DISTRACTORS = 180
 """Random columns beside images, whose own properties are fewer than 200."""
 

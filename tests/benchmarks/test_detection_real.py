@@ -10,7 +10,7 @@ from aflite_assets.errors import MissingDataError
 from aflite_assets.scan.rows import TableColumn
 from benchmarks.detection_kinds import Drawn, build_rows
 from benchmarks.detection_real import other_tools, rates
-from benchmarks.detection_real.cells import CELLS, Cell, Record, add_record, is_within_reach, read_records
+from benchmarks.detection_real.cells import CELLS, LARGER, Cell, Record, add_record, is_within_reach, read_records
 from benchmarks.detection_real.other_tools import (
     can_name,
     names_planted,
@@ -38,9 +38,9 @@ def _record(number: int, *, hit: bool, within_reach: bool = True) -> Record:
     return Record("features", "leaking id", "50/50", 0.6, number, "digits", hit, within_reach, 1.0, ["record_no"])
 
 
-def test_each_kind_is_drawn_at_three_strengths_and_four_settings_of_labels() -> None:
+def test_each_kind_is_drawn_at_three_strengths_and_five_settings_of_labels() -> None:
     assert len(KINDS) == 15
-    assert len(CELLS) == len(set(CELLS)) == 15 * 3 * 4
+    assert len(CELLS) == len(set(CELLS)) == 15 * 3 * 5
     assert all(len(set(kind.datasets)) >= 2 for kind in KINDS)
 
 
@@ -99,6 +99,12 @@ def test_real_labels_stay_and_redrawn_ones_have_their_share() -> None:
     rare = _cell("features", "leaking id", "95/5").draw(0).rows
     assert rare.label_names == ("a", "b")
     assert rare.labels.mean() == pytest.approx(0.05, abs=0.02)
+
+
+def test_a_larger_draw_has_more_rows_and_leaves_small_datasets_out(example_data: Path) -> None:
+    cell = _cell("pairs", "position", LARGER)
+    assert [len(cell.draw(number).rows) for number in (0, 1)] == [6_000, 5_732]
+    assert {_cell("features", "position", LARGER).dataset(number) for number in range(3)} == {"SNLI embedding"}
 
 
 def test_a_draw_depends_on_its_cell_and_number_alone() -> None:

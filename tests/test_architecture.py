@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -153,6 +154,12 @@ def test_files_stay_small(folder: str) -> None:
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / folder).rglob("*.py")}
     limit = 500  # a file holds one whole subject
     assert not {str(path): length for path, length in lengths.items() if length > limit}
+
+
+def test_no_two_classes_share_a_name() -> None:
+    trees = [ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")]
+    names = Counter(node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    assert [name for name, times in names.items() if times > 1] == []
 
 
 def test_the_guide_shows_the_rooms_as_they_are() -> None:

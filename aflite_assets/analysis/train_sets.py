@@ -34,13 +34,6 @@ def leaning_set(name: str, candidate: int) -> str:
     return f"{name}_property_{candidate}"
 
 
-def is_leaning_set(name: str) -> bool:
-    """Return True for train sets that test whether models rely on a property. Train sets that test reliance on a
-    property belong to no filtering.
-    """
-    return name.startswith(("tied_property_", "independent_property_"))
-
-
 def control_of(train_set: str, names: Collection[str]) -> str:
     """Return the name of the control of `train_set`, which is `filtered` or `filtered_<name>`.
 

@@ -21,7 +21,7 @@ from aflite_assets.wording import counted, quoted_list
 
 
 @dataclass(frozen=True)
-class Copied:
+class WrittenCopy:
     """A copy that was written.
 
     `source`: new keys for the section `source` of the YAML file. `phrases`: sentences that state what the copy leaves
@@ -95,7 +95,7 @@ def new_folder(to: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> Copied:
+def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> WrittenCopy:
     """Write the changed source into the existing folder `to`.
 
     `seed`: seed for the random new file names of images.
@@ -114,7 +114,7 @@ def write_copy(origin: Origin, changes: Changes, to: Path, *, seed: int) -> Copi
             return _copy_metadata(origin, origin.source, changes, to, seed=seed)
 
 
-def _copy_tables(source: TableSource, changes: Changes, to: Path) -> Copied:
+def _copy_tables(source: TableSource, changes: Changes, to: Path) -> WrittenCopy:
     splits: dict[str, object] = {}
     taken: set[str] = set()
     for split, names in source.splits.items():
@@ -133,7 +133,7 @@ def _copy_tables(source: TableSource, changes: Changes, to: Path) -> Copied:
     if source.names is not None and (changes.dropped or changes.weights is not None):
         left = [name for name in source.names if name not in changes.dropped]
         new["names"] = left if changes.weights is None else [*left, WEIGHT_COLUMN]
-    return Copied(new, ())
+    return WrittenCopy(new, ())
 
 
 def _table_change(changes: Changes, split: str) -> TableChange:
@@ -151,7 +151,7 @@ def _free_name(path: Path, split: str, taken: set[str]) -> str:
     return name
 
 
-def _copy_folders(source: ImageFolderSource, changes: Changes, to: Path, *, seed: int) -> Copied:
+def _copy_folders(source: ImageFolderSource, changes: Changes, to: Path, *, seed: int) -> WrittenCopy:
     splits: dict[str, object] = {}
     phrases: list[str] = []
     for number, (split, place) in enumerate(source.splits.items()):
@@ -161,24 +161,24 @@ def _copy_folders(source: ImageFolderSource, changes: Changes, to: Path, *, seed
         phrases += _left_out(done)
         is_flat = isinstance(place, LabelledFolder)
         splits[split] = {"folder": split, "labels": f"{split}/{LABELS}"} if is_flat else split
-    return Copied({"splits": splits}, tuple(phrases))
+    return WrittenCopy({"splits": splits}, tuple(phrases))
 
 
-def _copy_features(source: FeatureSource, changes: Changes, to: Path) -> Copied:
+def _copy_features(source: FeatureSource, changes: Changes, to: Path) -> WrittenCopy:
     splits = {}
     for split, files in source.splits.items():
         change = _table_change(changes, split)
         splits[split] = copy_features(
             split, files, to, dropped=changes.dropped, rows=change.rows, weights=change.weights
         )
-    return Copied({"splits": splits}, ())
+    return WrittenCopy({"splits": splits}, ())
 
 
-def _copy_metadata(origin: Origin, source: MetadataFolder, changes: Changes, to: Path, *, seed: int) -> Copied:
+def _copy_metadata(origin: Origin, source: MetadataFolder, changes: Changes, to: Path, *, seed: int) -> WrittenCopy:
     (split,) = origin.source_rows
     table = _table_change(changes, split)
     done = copy_metadata_folder(source, to / "images", changes.images, table, rng=np.random.default_rng([seed, 4, 0]))
-    return Copied({}, tuple(_left_out(done)))
+    return WrittenCopy({}, tuple(_left_out(done)))
 
 
 def _left_out(done: CopiedImages) -> list[str]:

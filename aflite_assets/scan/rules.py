@@ -36,7 +36,7 @@ MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
-class Part:
+class Condition:
     """One condition of a rule: that a flag is present or absent, that a number is in bins `low` to `high`, or that a
     column has one of `values`.
 
@@ -60,7 +60,7 @@ class Rule:
     """
 
     label: int
-    parts: tuple[Part, ...]
+    parts: tuple[Condition, ...]
     strength: float
 
     @property
@@ -109,11 +109,11 @@ def _flag_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, co
     rules = []
     for label in counts.tested.tolist():
         for index in np.flatnonzero(apart[:, label] >= LEAST_CHOSEN).tolist():
-            rules.append(Rule(label, (Part("flag", index),), float(apart[index, label])))
+            rules.append(Rule(label, (Condition("flag", index),), float(apart[index, label])))
         if counts.is_binary:
             continue  # the negation would be a rule for the other class with the same test
         for index in np.flatnonzero(apart[:, label] <= -LEAST_CHOSEN).tolist():
-            rules.append(Rule(label, (Part("flag", index, has=False),), -float(apart[index, label])))
+            rules.append(Rule(label, (Condition("flag", index, has=False),), -float(apart[index, label])))
     return rules
 
 
@@ -139,7 +139,7 @@ def _number_rules(properties: Properties, rows: np.ndarray, labels: np.ndarray, 
     for index, number in enumerate(properties.numbers):
         for label, low, high, strength in best_ranges(number, rows, labels, counts):
             if strength >= LEAST_CHOSEN:
-                rules.append(Rule(label, (Part("number", index, low=low, high=high),), strength))
+                rules.append(Rule(label, (Condition("number", index, low=low, high=high),), strength))
     return rules
 
 
@@ -190,7 +190,7 @@ def _value_rules(
     for index, column in enumerate(properties.categories):
         for label, values, strength in best_values(column, rows, labels, counts):
             if strength >= max(LEAST_CHOSEN, alone.get((column.info.source, label), 0.0) + VALUES_GAIN):
-                rules.append(Rule(label, (Part("values", index, values=values),), strength))
+                rules.append(Rule(label, (Condition("values", index, values=values),), strength))
     return rules
 
 
@@ -264,7 +264,7 @@ def _has_flag(properties: Properties, index: int) -> np.ndarray:
     return has
 
 
-def info_of_part(part: Part, properties: Properties) -> PropertyInfo:
+def info_of_part(part: Condition, properties: Properties) -> PropertyInfo:
     """Return the record of the property in a condition."""
     if part.form == "values":
         return properties.categories[part.index].info
@@ -295,7 +295,7 @@ def name_of(rule: Rule, properties: Properties) -> str:
     return " and ".join(_part_name(part, properties) for part in rule.parts)
 
 
-def _part_name(part: Part, properties: Properties) -> str:
+def _part_name(part: Condition, properties: Properties) -> str:
     info = info_of_part(part, properties)
     if part.form == "flag":
         return info.name if part.has else info.absent
@@ -314,7 +314,7 @@ def _part_name(part: Part, properties: Properties) -> str:
     return f"{info.name} from {low} to {high}"
 
 
-def _longer_text(compares: tuple[str, ...], part: Part, number: Number) -> str:
+def _longer_text(compares: tuple[str, ...], part: Condition, number: Number) -> str:
     """Describe which of two texts is longer, and by how much. Return "" if either text may be the longer one."""
     first, second = compares
     if part.high == number.bins - 1 and number.lows[part.low] >= 1:

@@ -33,7 +33,7 @@ from aflite_assets.scan.rules import (
     is_artefact,
     name_of,
 )
-from aflite_assets.scan.statistics.cuts import Cut, draw_cut
+from aflite_assets.scan.statistics.cuts import RowHalves, draw_cut
 from aflite_assets.scan.statistics.effects import Effects, measure_effects
 from aflite_assets.scan.statistics.reach import NOT_FOUND, Bounds, measure_reach
 from aflite_assets.scan.statistics.testing import (
@@ -245,7 +245,7 @@ def _parts_note(name: str) -> str:
     )
 
 
-def _cuts(rows: ScanRows, units: np.ndarray, scanned: np.ndarray, seed: int) -> list[Cut]:
+def _cuts(rows: ScanRows, units: np.ndarray, scanned: np.ndarray, seed: int) -> list[RowHalves]:
     return [
         draw_cut(scanned, rows.labels[scanned], units[scanned], np.random.default_rng([seed, 0, cut]))
         for cut in range(CUTS)
@@ -253,7 +253,7 @@ def _cuts(rows: ScanRows, units: np.ndarray, scanned: np.ndarray, seed: int) -> 
 
 
 def _surface(
-    rows: ScanRows, extracted: Extracted, cuts: Sequence[Cut], rules: Sequence[Sequence[Rule]]
+    rows: ScanRows, extracted: Extracted, cuts: Sequence[RowHalves], rules: Sequence[Sequence[Rule]]
 ) -> SurfaceAccuracy | None:
     properties = extracted.properties
     artefacts = [
@@ -264,7 +264,7 @@ def _surface(
 
 
 def _tested_rules(
-    extracted: Extracted, counts: ClassCounts, cuts: Sequence[Cut], rules: Sequence[Sequence[Rule]], seed: int
+    extracted: Extracted, counts: ClassCounts, cuts: Sequence[RowHalves], rules: Sequence[Sequence[Rule]], seed: int
 ) -> list[Found]:
     """Test the rules that were chosen in each cut. Return the rules that pass when all cuts are combined."""
     properties = extracted.properties
@@ -287,7 +287,7 @@ def _test(
     rules: Sequence[Rule],
     extracted: Extracted,
     counts: ClassCounts,
-    cut: Cut,
+    cut: RowHalves,
     tallies: dict[tuple[object, ...], _Tally],
     *,
     rng: np.random.Generator,

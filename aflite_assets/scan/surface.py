@@ -9,7 +9,7 @@ import numpy as np
 
 from aflite_assets.scan.properties.records import Properties
 from aflite_assets.scan.rules import Rule, carriers
-from aflite_assets.scan.statistics.cuts import Cut
+from aflite_assets.scan.statistics.cuts import RowHalves
 from aflite_assets.scan.statistics.effects import Z_95
 
 MOST_COLUMNS = 1_500
@@ -43,7 +43,7 @@ def surface_accuracy(
     properties: Properties,
     labels: np.ndarray,
     units: np.ndarray,
-    cuts: Sequence[Cut],
+    cuts: Sequence[RowHalves],
     rules: Sequence[Sequence[Rule]],
     *,
     fewest: int,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.scan.merging import Found, in_order, jaccard, merged
-from aflite_assets.scan.rules import Part, Rule
+from aflite_assets.scan.rules import Condition, Rule
 
 ROWS = 1_000
 RNG = np.random.default_rng(0)
@@ -19,7 +19,7 @@ def _found(
 ) -> Found:
     inside = np.equal(LABELS, label)
     balanced = 0.5 + float(carriers[inside].mean() - carriers[~inside].mean()) / 2
-    rule = Rule(label, (Part("flag", index),), 0.3)
+    rule = Rule(label, (Condition("flag", index),), 0.3)
     return Found(rule, name, kind, carriers, artefact, balanced, balanced - 0.03, balanced + 0.03, 0.001)
 
 
@@ -50,7 +50,7 @@ def test_of_two_classes_the_opposite_is_the_same_cue_and_of_more_it_is_not() -> 
 
 def test_of_a_range_and_its_opposite_the_one_with_fewer_rows_leads() -> None:
     few, many = _found(STRONG, "x at most 5"), _found(~STRONG, "x at least 6", label=0)
-    few, many = (replace(one, rule=Rule(one.rule.label, (Part("number", 4),), 0.3)) for one in (few, many))
+    few, many = (replace(one, rule=Rule(one.rule.label, (Condition("number", 4),), 0.3)) for one in (few, many))
     ((lead, same),) = merged([replace(many, balanced=many.balanced + 0.02), few], is_binary=True)
     assert (lead.name, lead.rule.label) == ("x at most 5", 1)
     assert [one.name for one in same] == ["x at least 6"]
@@ -102,7 +102,7 @@ def test_letters_at_an_end_come_after_words_in_the_order_of_a_report() -> None:
 
 def test_a_value_of_a_column_goes_with_several_values_of_it() -> None:
     one_value = STRONG & (np.arange(ROWS) % 4 == 0)
-    column = replace(_found(STRONG, "desk is 'a' or 'b'"), rule=Rule(1, (Part("values", 0, values=(0, 1)),), 0.3))
+    column = replace(_found(STRONG, "desk is 'a' or 'b'"), rule=Rule(1, (Condition("values", 0, values=(0, 1)),), 0.3))
     column, value = replace(column, source="desk"), replace(_found(one_value, "desk = 'a'"), source="desk")
     ((lead, same),) = merged([value, column], is_binary=True)
     assert (lead.name, [one.name for one in same]) == ("desk is 'a' or 'b'", ["desk = 'a'"])

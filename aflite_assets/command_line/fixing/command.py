@@ -14,7 +14,7 @@ from aflite_assets.wording import counted, quoted_list
 if TYPE_CHECKING:
     from aflite_assets.command_line.fixing.fix_text import Fixed
     from aflite_assets.command_line.scanning.inputs import ScanInput
-    from aflite_assets.fixing.copying import Copied
+    from aflite_assets.fixing.copying import WrittenCopy
     from aflite_assets.fixing.plan import Changes, Origin
     from aflite_assets.scan.cues import Cue, ScanResult
 
@@ -172,7 +172,7 @@ def _write_spec(
     read: "ScanInput",
     origin: "Origin",
     changes: "Changes",
-    copied: "Copied",
+    copied: "WrittenCopy",
     folder: Path,
     cues: "list[Cue]",
 ) -> str | None:

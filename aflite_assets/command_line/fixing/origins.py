@@ -11,7 +11,7 @@ from aflite_assets.command_line.scanning.inputs import DatasetInput, ScanInput
 from aflite_assets.diagnostics.numbers import as_numbers
 from aflite_assets.diagnostics.properties.artefacts import is_identifier
 from aflite_assets.errors import DataError
-from aflite_assets.fixing.copying import Copied
+from aflite_assets.fixing.copying import WrittenCopy
 from aflite_assets.fixing.feature_files import column_name
 from aflite_assets.fixing.folders import FILE_NAME, MetadataFolder
 from aflite_assets.fixing.plan import ID, Changes, Origin
@@ -138,7 +138,7 @@ def _needed(dataset: DatasetInput) -> dict[str, str]:
 
 
 def content_of_copy(
-    read: ScanInput, path: Path, roles: Roles, origin: Origin, changes: Changes, copied: Copied
+    read: ScanInput, path: Path, roles: Roles, origin: Origin, changes: Changes, copied: WrittenCopy
 ) -> Mapping[str, object] | None:
     """Return the content of the copy's YAML file, or None if no YAML file can describe the copy."""
     if read.dataset is not None:
@@ -192,7 +192,7 @@ def incomplete_columns(rows: ScanRows) -> tuple[str, ...]:
         )
 
 
-def copied_file(origin: Origin, copied: Copied, folder: Path, spec_name: str | None) -> Path:
+def copied_file(origin: Origin, copied: WrittenCopy, folder: Path, spec_name: str | None) -> Path:
     """Return the path to scan in a copy.
 
     The path is a YAML file if the original has a YAML file, else a table or an image folder.

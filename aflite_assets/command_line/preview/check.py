@@ -147,19 +147,6 @@ def plan_section(data: DataPreview, plan: RunPlan) -> Iterator[str]:
     yield from (f"  {line}" for line in table(lines))
 
 
-def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the share of rows that each text model truncates at `max_length`. Models that build their tokenizer during
-    training are skipped.
-    """
-    for name, length in lengths.items():
-        if "not_measured" not in length:
-            share, rows = percent(length["share"]), counted(length["rows"], "row")
-            yield (
-                f"{name}: {share} % of {rows} have over {length['max_length']} tokens and are truncated; 99 % have "
-                f"at most {length['fits_99']}, the longest has {length['longest']}"
-            )
-
-
 def findings_section(findings: Iterable[CheckOutcome]) -> Iterator[str]:
     """Yield the failed data checks, each with a finding and advice."""
     for result in findings:

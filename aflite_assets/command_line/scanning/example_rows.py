@@ -12,7 +12,7 @@ from aflite_assets.scan.rows import ScanRows
 
 
 @dataclass(frozen=True)
-class ExampleRow:
+class ShownRow:
     """One row for the page of a scan.
 
     `values`: names and values of columns, with the cue highlighted. `image`: a data URI, or "" without an image.
@@ -50,7 +50,7 @@ def _distinct(cue: Cue, own: np.ndarray, rows: ScanRows, most: int) -> list[int]
 
 def page_rows(
     result: ScanResult, rows: ScanRows, *, most: int, thumbnail: Callable[[bytes], str | None]
-) -> Mapping[int, list[ExampleRow]]:
+) -> Mapping[int, list[ShownRow]]:
     """Return the example rows of each cue for the page.
 
     `thumbnail`: a function that converts an encoded image to a data URI.
@@ -59,19 +59,19 @@ def page_rows(
     return {cue.number: [_row(cue, rows, row, thumbnail) for row in found.get(cue.number, ())] for cue in result.cues}
 
 
-def _row(cue: Cue, rows: ScanRows, row: int, thumbnail: Callable[[bytes], str | None]) -> ExampleRow:
+def _row(cue: Cue, rows: ScanRows, row: int, thumbnail: Callable[[bytes], str | None]) -> ShownRow:
     sources = {one.source for one in cue.properties}
     texts = [(name, marked_text(texts[row] or "", cue, name)) for name, texts in rows.texts.items()]
     columns = [(name, _value(rows.columns[name].values[row])) for name in rows.columns if name in sources]
     if rows.images is None:
-        return ExampleRow([*texts, *columns])
+        return ShownRow([*texts, *columns])
     from aflite_assets.data.images import read_image
 
     try:
         image = thumbnail(read_image(rows.images[row].as_py())) or ""
     except DataError:  # the file is gone since it was scanned; its columns are shown
         image = ""
-    return ExampleRow([*texts, *columns], image)
+    return ShownRow([*texts, *columns], image)
 
 
 def _value(value: object) -> str:

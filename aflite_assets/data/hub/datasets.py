@@ -51,7 +51,7 @@ def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Tabl
     """
     place = _place(source)
     repository = HubRepository(place, source_commit(source))
-    reader = _Reader(repository, source)
+    reader = _HubReader(repository, source)
     with _quiet(rows is not None):
         return {
             split: joined(
@@ -100,7 +100,7 @@ def check_available(source: HubSource) -> None:
         DataError: the hub has no such dataset or revision.
     """
     repository = HubRepository(_place(source), source_commit(source))
-    reader = _Reader(repository, source)
+    reader = _HubReader(repository, source)
     if not all(reader.is_kept(name) for names in source.splits.values() for name in as_tuple(names)):
         call_hub(repository.place, lambda: in_time(repository.check_reachable), doing="requesting it from the hub")
 
@@ -112,14 +112,14 @@ def row_counts(source: HubSource) -> dict[str, int] | None:
     Raises:
         DataError: raised for the same reasons as in `load_hub`.
     """
-    reader = _Reader(HubRepository(_place(source), source_commit(source)), source)
+    reader = _HubReader(HubRepository(_place(source), source_commit(source)), source)
     counts = {split: [reader.count(name) for name in as_tuple(names)] for split, names in source.splits.items()}
     if any(None in parts for parts in counts.values()):
         return None
     return {split: sum(count for count in parts if count is not None) for split, parts in counts.items()}
 
 
-class _Reader:
+class _HubReader:
     """A reader of splits and files at one commit, from the cache or, if the hub is reachable, from the hub."""
 
     def __init__(self, repository: HubRepository, source: HubSource) -> None:

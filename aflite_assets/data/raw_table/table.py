@@ -247,7 +247,7 @@ def _dropped(labels: pa.ChunkedArray) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class _Split:
+class _SplitRows:
     """Labelled rows of one split of the raw table, as positions in the split `source` of the dataset's source."""
 
     source: str
@@ -262,23 +262,23 @@ def _split_rows(
     *,
     seed: int,
     complete: bool,
-) -> dict[str, _Split]:
+) -> dict[str, _SplitRows]:
     """Return the rows of every split: first the source's own splits in `labelled`, then the splits drawn from train."""
-    splits = {name: _Split(name, rows) for name, rows in labelled.items()}
+    splits = {name: _SplitRows(name, rows) for name, rows in labelled.items()}
     if not holdout:
         return splits
     rows = splits["train"].rows
     if complete:
         own = groups["train"][rows] if "train" in groups else None
         drawn = hold_out(labels["train"][rows], own, holdout, seed=seed)
-        return splits | {name: _Split("train", rows[positions]) for name, positions in drawn.items()}
+        return splits | {name: _SplitRows("train", rows[positions]) for name, positions in drawn.items()}
     # Sizes and groups of the first rows are not representative, so every split gets similar rows.
     names = ("train", *holdout)
-    return splits | {name: _Split("train", rows[number :: len(names)]) for number, name in enumerate(names)}
+    return splits | {name: _SplitRows("train", rows[number :: len(names)]) for number, name in enumerate(names)}
 
 
 def _limited(
-    splits: Mapping[str, _Split],
+    splits: Mapping[str, _SplitRows],
     labels: Labels,
     groups: Mapping[str, np.ndarray],
     limit: Mapping[str, int],

@@ -9,7 +9,7 @@ from aflite_assets.data.examples import Examples
 
 
 @dataclass(frozen=True)
-class AnnotatorAgreement:
+class LabelAgreement:
     """Agreement of single annotators with the rows' labels.
 
     `rows`: number of rows with at least one annotator's label. `mean_accuracy`: the share of a row's annotators who
@@ -22,7 +22,7 @@ class AnnotatorAgreement:
     unanimous_share: float | None
 
 
-def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
+def annotator_agreement(examples: Examples) -> LabelAgreement | None:
     """Compare annotators' labels with the rows' labels; return None if no row has an annotator's label.
 
     If a row's label is the majority vote of the same annotators, as in SNLI, each annotator contributed to the label.
@@ -44,7 +44,7 @@ def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
     accuracy = np.add.reduceat(given == np.repeat(labels, counts), starts, dtype=np.int64) / counts
     unanimous = np.maximum.reduceat(given, starts) == np.minimum.reduceat(given, starts)
     several = unanimous[counts > 1]
-    return AnnotatorAgreement(len(annotated), float(accuracy.mean()), float(several.mean()) if len(several) else None)
+    return LabelAgreement(len(annotated), float(accuracy.mean()), float(several.mean()) if len(several) else None)
 
 
 def majority_against_label(examples: Examples) -> np.ndarray:

@@ -21,7 +21,7 @@ class SiameseConfiguration:
     `words`: number of learned word vectors. `other_words`: number of word vectors that are not learned. `texts`: number
     of texts that the model reads, 1 or 2. `width`: width of one direction of the LSTM, or of the projection in the bag
     of words (None for no projection). `layers` applies only to the LSTM, and `pooling` only to the bag of words. If
-    `encoder` is "overlap", the model is `overlap.WordOverlap`, which uses none of these settings.
+    `encoder` is "overlap", the model is `overlap.WordOverlapNetwork`, which uses none of these settings.
     """
 
     label_names: tuple[str, ...]

@@ -21,7 +21,7 @@ FEATURES = (
 """Names of the features of a pair of texts, in the order of the columns."""
 
 
-class WordOverlap(WordNetwork):
+class WordOverlapNetwork(WordNetwork):
     """A classifier of text pairs that uses only seven features of word overlap.
 
     The features come from the research code of Clark, Yatskar and Zettlemoyer (EMNLP 2019) for HANS; see

@@ -6,7 +6,7 @@ from pathlib import Path
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.family import BuiltModel
 from aflite_assets.models.siamese.network import Siamese, SiameseConfiguration
-from aflite_assets.models.siamese.overlap import WordOverlap
+from aflite_assets.models.siamese.overlap import WordOverlapNetwork
 from aflite_assets.models.text.inputs import TextColumn, text_columns
 from aflite_assets.models.words.saved_networks import loading, read_configuration, saved_reader
 from aflite_assets.models.words.word_inputs import UNKNOWN_WORD, WordReader
@@ -55,8 +55,8 @@ def saved_siamese(folder: Path) -> BuiltModel:
         return BuiltModel(model, reader)
 
 
-def _network(configuration: SiameseConfiguration) -> Siamese | WordOverlap:
-    return WordOverlap(configuration) if configuration.encoder == "overlap" else Siamese(configuration)
+def _network(configuration: SiameseConfiguration) -> Siamese | WordOverlapNetwork:
+    return WordOverlapNetwork(configuration) if configuration.encoder == "overlap" else Siamese(configuration)
 
 
 def _configuration(

@@ -16,7 +16,7 @@ from aflite_assets.specs.models.settings import SmallTransformerSpec, TextModelS
 TokenizedSettings = TypeVar("TokenizedSettings", TextModelSpec, SmallTransformerSpec)
 
 
-class TokenizedTexts(NeuralFamily[TokenizedSettings]):
+class TokenizedFamily(NeuralFamily[TokenizedSettings]):
     """Base class of both families: sequence classifiers from transformers, with a tokenizer for word pieces."""
 
     modality = "text"
@@ -53,7 +53,7 @@ class TokenizedTexts(NeuralFamily[TokenizedSettings]):
         )
 
 
-class HuggingFaceText(TokenizedTexts[TextModelSpec]):
+class HuggingFaceText(TokenizedFamily[TextModelSpec]):
     """Any sequence classifier from a checkpoint, which is a folder or the id of a model on the Hugging Face hub."""
 
     settings = TextModelSpec
@@ -89,7 +89,7 @@ class HuggingFaceText(TokenizedTexts[TextModelSpec]):
         return f"{settings.kind} {name.lower().partition('-')[0]}"
 
 
-class SmallTransformer(TokenizedTexts[SmallTransformerSpec]):
+class SmallTransformer(TokenizedFamily[SmallTransformerSpec]):
     """A small BERT with word pieces that are learned from the train texts."""
 
     settings = SmallTransformerSpec

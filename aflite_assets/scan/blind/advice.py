@@ -20,14 +20,14 @@ _BY_RULE = {
 
 
 @dataclass(frozen=True)
-class Step:
+class AdvisedStep:
     """A recommended step: one sentence, and the commands for the step."""
 
     text: str
     commands: tuple[str, ...] = ()
 
 
-def next_steps(scores: BlindScores, scan: str) -> list[Step]:
+def next_steps(scores: BlindScores, scan: str) -> list[AdvisedStep]:
     """Return the recommended steps. Return an empty list if no rule or model is reported for the whole set of
     questions.
 
@@ -38,15 +38,15 @@ def next_steps(scores: BlindScores, scan: str) -> list[Step]:
         return overlap
     best, name = named[0], FILTER_FILE.removesuffix(".yaml")
     return [
-        Step(
+        AdvisedStep(
             f"Judge whether right answers may be recognised by {best.name}. If not, the answers give themselves away."
         ),
         *overlap,
-        Step(
+        AdvisedStep(
             f"If the questions test models: report {_score(best)} beside each accuracy, since it takes no knowledge, "
             f"and {_rewrite(scores)}."
         ),
-        Step(
+        AdvisedStep(
             "If they train models: write a dataset's file with a filter on these properties, a test set on which they "
             "do not help, and models with and without the question. Check it, and run it:",
             (
@@ -58,12 +58,12 @@ def next_steps(scores: BlindScores, scan: str) -> list[Step]:
     ]
 
 
-def _overlap(scores: BlindScores) -> list[Step]:
+def _overlap(scores: BlindScores) -> list[AdvisedStep]:
     rule = scores.overlap
     if rule is None:
         return []
     return [
-        Step(
+        AdvisedStep(
             f"Judge whether overlap with the question belongs to the task: it finds {_score(rule)}. In tasks of "
             "reading it does belong. If not, write answers that share equally many words with the question."
         )

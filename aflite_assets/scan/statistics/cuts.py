@@ -9,14 +9,14 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class RowHalves:
     """Row positions of two halves, int64, ascending: cues are chosen on `chosen_on` and tested on `tested_on`."""
 
     chosen_on: np.ndarray
     tested_on: np.ndarray
 
 
-def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.random.Generator) -> Cut:
+def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.random.Generator) -> RowHalves:
     """Divide rows into two halves that have about the same number of rows of each class. Rows of one unit are put into
     the same half.
 
@@ -36,7 +36,7 @@ def draw_cut(rows: np.ndarray, labels: np.ndarray, units: np.ndarray, rng: np.ra
         own = order[usual[order] == label]
         side[own] = _balanced(sizes[own], bool(rng.integers(2)))
     tested = side[codes]
-    return Cut(rows[~tested], rows[tested])
+    return RowHalves(rows[~tested], rows[tested])
 
 
 def _usual_class(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:

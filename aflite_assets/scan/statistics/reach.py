@@ -1,6 +1,6 @@
 """Reach of a scan: the weakest cue that the tests of these rows find in about four of five data sets.
 
-The tests are those of `testing` and `effects`. Groups of rows weigh more than rows: see `Spread`.
+The tests are those of `testing` and `effects`. Groups of rows weigh more than rows: see `UnitSizes`.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Reach:
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class UnitSizes:
     """Sizes of the units of rows, for one class against the rest. All sizes are those of all rows, not of one half.
 
     `shared`: intraclass correlation of the labels in units, in [0, 1]: 1 if all rows of each unit have one class. A cue
@@ -93,7 +93,7 @@ def _weakest(found: np.ndarray) -> float:
     return float(0.5 + _STRENGTHS[found][0] / 2) if found.any() else NOT_FOUND
 
 
-def spread_of(is_class: np.ndarray, units: np.ndarray) -> Spread:
+def spread_of(is_class: np.ndarray, units: np.ndarray) -> UnitSizes:
     """Return the sizes of the units, and how much units share their class."""
     _, codes = np.unique(units, return_inverse=True)
     sizes = np.bincount(codes).astype(np.float64)
@@ -102,7 +102,7 @@ def spread_of(is_class: np.ndarray, units: np.ndarray) -> Spread:
     within = float((own * (1 - own / sizes)).sum()) / max(rows - len(sizes), 1)
     shared = float(np.clip(1 - within / (base * (1 - base)), 0.0, 1.0)) if len(sizes) < rows else 0.0
     inside, outside = (_effective(each[each > 0], shared) for each in (own, sizes - own))
-    return Spread(shared, inside, outside, base, sizes, _strata_of(sizes, own))
+    return UnitSizes(shared, inside, outside, base, sizes, _strata_of(sizes, own))
 
 
 def _effective(sizes: np.ndarray, shared: float) -> float:
@@ -117,7 +117,7 @@ def _strata_of(sizes: np.ndarray, own: np.ndarray) -> np.ndarray:
     return np.stack([rows[filled] / units[filled], units[filled], of_class[filled] / rows[filled]])
 
 
-def _has_interval(spread: Spread, bounds: Bounds) -> np.ndarray:
+def _has_interval(spread: UnitSizes, bounds: Bounds) -> np.ndarray:
     """Return for each strength whether the interval of the balanced accuracy begins above its bound."""
     above, below = 0.5 + _STRENGTHS / 2, 0.5 - _STRENGTHS / 2
     inside, outside = (np.full(len(_STRENGTHS), max(each / 2, 1.0)) for each in (spread.inside, spread.outside))
@@ -128,7 +128,7 @@ def _has_interval(spread: Spread, bounds: Bounds) -> np.ndarray:
     return np.asarray((lower >= bounds.balanced) & (carriers >= bounds.carriers))
 
 
-def _artefact_shown(spread: Spread, p_value: float) -> np.ndarray:
+def _artefact_shown(spread: UnitSizes, p_value: float) -> np.ndarray:
     """Return for each strength whether the permutation test shows an artefact.
 
     Only units of about the same size exchange labels, so that a unit without an equal shows nothing by itself.
@@ -146,7 +146,7 @@ def _artefact_shown(spread: Spread, p_value: float) -> np.ndarray:
     return np.asarray(expected >= _MARGIN - ndtri(p_value))
 
 
-def _candidate_shown(spread: Spread, p_value: float) -> np.ndarray:
+def _candidate_shown(spread: UnitSizes, p_value: float) -> np.ndarray:
     """Return for each strength whether the score test shows a candidate.
 
     The statistic is at most the square root of the effective number of units, so with few units no cue is shown.

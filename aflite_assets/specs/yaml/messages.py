@@ -27,7 +27,7 @@ _WRONG_KIND = {
 }  # fmt: skip
 
 
-class _Problem(NamedTuple):
+class _SettingProblem(NamedTuple):
     """One error from pydantic, with its location in the YAML file and the type annotation at this location."""
 
     location: Location
@@ -51,10 +51,10 @@ def explain(
 
     Errors at or below a location in `known` are left out.
     """
-    problems = [_Problem(*yaml_location(model, each["loc"]), each) for each in error.errors(include_url=False)]
+    problems = [_SettingProblem(*yaml_location(model, each["loc"]), each) for each in error.errors(include_url=False)]
     told = {place for problem in problems for place in _above(problem.location)}
     told |= {problem.location for problem in problems if not problem.wrong_kind}
-    grouped: dict[Location, list[_Problem]] = {}
+    grouped: dict[Location, list[_SettingProblem]] = {}
     for problem in problems:
         place = problem.location
         if _matters(problem, told) and place not in known and not any(above in known for above in _above(place)):
@@ -69,7 +69,7 @@ def _above(location: Location) -> list[Location]:
     return [location[:length] for length in range(len(location))]
 
 
-def _matters(problem: _Problem, told: Collection[Location]) -> bool:
+def _matters(problem: _SettingProblem, told: Collection[Location]) -> bool:
     """Return False if an error only follows from another error, or from an alternative type that the user did not mean.
 
     `told`: the locations of all errors except values of a wrong type, and all locations above any error.
@@ -80,7 +80,7 @@ def _matters(problem: _Problem, told: Collection[Location]) -> bool:
     return not (error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
 
 
-def _of_field(group: list[_Problem], field: str, model: type[BaseModel]) -> Iterator[str]:
+def _of_field(group: list[_SettingProblem], field: str, model: type[BaseModel]) -> Iterator[str]:
     wishes: dict[str, list[str]] = {}
     for problem in group:
         whole = _whole_message(problem, field, model)
@@ -92,7 +92,7 @@ def _of_field(group: list[_Problem], field: str, model: type[BaseModel]) -> Iter
         yield _about(field, f"{', or '.join(dict.fromkeys(wanted))} ({given})")
 
 
-def _whole_message(problem: _Problem, field: str, model: type[BaseModel]) -> str | None:
+def _whole_message(problem: _SettingProblem, field: str, model: type[BaseModel]) -> str | None:
     """Return the complete message for an error of a type with a special message, or None for other types of errors."""
     match problem.error["type"]:
         case "missing":
@@ -108,7 +108,7 @@ def _whole_message(problem: _Problem, field: str, model: type[BaseModel]) -> str
     return None
 
 
-def _where_it_belongs(problem: _Problem, model: type[BaseModel]) -> str:
+def _where_it_belongs(problem: _SettingProblem, model: type[BaseModel]) -> str:
     assert is_model(problem.place)
     key, keys = str(problem.location[-1]), list(problem.place.model_fields)
     if len(problem.location) > 1 and key in model.model_fields:
@@ -119,7 +119,7 @@ def _where_it_belongs(problem: _Problem, model: type[BaseModel]) -> str:
     return elsewhere + did_you_mean(key, keys) or f" (known keys: {keys})"
 
 
-def _tag_message(problem: _Problem, field: str) -> str:
+def _tag_message(problem: _SettingProblem, field: str) -> str:
     key = ast.literal_eval(problem.error["ctx"]["discriminator"])
     known = tags(models_of(problem.place), key)
     tag = problem.error["input"].get(key)
@@ -129,7 +129,7 @@ def _tag_message(problem: _Problem, field: str) -> str:
     return f"{field}.{key}: is unknown{near} ({received_text(tag, problem.location)}; known: {known})"
 
 
-def _wish(problem: _Problem) -> str:
+def _wish(problem: _SettingProblem) -> str:
     error = problem.error
     if problem.wrong_kind or is_count(problem.place):
         return wish_of_kind(problem.place, error["input"])

@@ -98,7 +98,7 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
         raw_version=inputs.raw_dataset.data_version,
     )
     with open_workers(context.cluster, context.device, log=context.progress.log) as workers:
-        training = _Training(settings, inputs, draft, plans, context, workers, len(grid))
+        training = _GridTraining(settings, inputs, draft, plans, context, workers, len(grid))
         training.train_bases(grid)
         # Cells with equal keys share one result: the first selected cell is trained, and the others reuse it.
         makers: dict[str, GridCell] = {}
@@ -115,7 +115,7 @@ def run(settings: DatasetSpec, inputs: StageInputs, draft: Draft, context: Stage
 
 
 @dataclass
-class _Training:
+class _GridTraining:
     """One run over the grid, which trains cells or reuses their results; its methods can be called from any thread."""
 
     settings: DatasetSpec

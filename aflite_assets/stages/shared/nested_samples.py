@@ -45,7 +45,7 @@ class NestedSamples:
 
 
 @dataclass(frozen=True)
-class Answers:
+class HeldBackPredictions:
     """A model's predictions for the held-back rows (`predicted`, int64 class numbers) and the training's `metrics`."""
 
     predicted: np.ndarray
@@ -74,7 +74,7 @@ class CurvePoints:
         sample: np.ndarray,
         settings: EncoderSpec | OneStageSpec,
         fields: Mapping[str, object],
-        fit: Callable[[Examples, Examples, Draft], Answers],
+        fit: Callable[[Examples, Examples, Draft], HeldBackPredictions],
         *,
         suffix: str = "",
     ) -> PublishedResult:

@@ -21,8 +21,8 @@ from aflite_assets.specs.models.kinds import EncoderSpec, NeuralModelSpec
 from aflite_assets.specs.models.settings import UntrainedSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.nested_samples import (
-    Answers,
     CurvePoints,
+    HeldBackPredictions,
     NestedSamples,
     digest,
     drawn,
@@ -60,7 +60,7 @@ def learning_curves(
         place = f"warmup.size auto: representations.{name}"
         points = CurvePoints(name, place, train, samples, draft, versions, context)
 
-        def fit(rows: Examples, asked: Examples, part: Draft) -> Answers:
+        def fit(rows: Examples, asked: Examples, part: Draft) -> HeldBackPredictions:
             ids = rows.row_ids, asked.row_ids
             job = PointJob(settings, *ids, seed, context.device, raw, part.path, part.scratch)
             return workers.train(job, context.progress.log)
@@ -101,7 +101,7 @@ class PointJob:
     target: Path
     scratch: Path
 
-    def run(self, log: Callable[[str], None]) -> Answers:
+    def run(self, log: Callable[[str], None]) -> HeldBackPredictions:
         """Train the encoder and predict the held-back rows.
 
         Raises:
@@ -119,7 +119,7 @@ class PointJob:
             scratch=self.scratch,
             log=log,
         )
-        return Answers(predicted, metrics)
+        return HeldBackPredictions(predicted, metrics)
 
 
 def draw_samples(train: Examples, *, seed: int) -> NestedSamples:

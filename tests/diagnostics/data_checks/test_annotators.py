@@ -12,7 +12,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import load_source
 from aflite_assets.data.raw_table.table import build_raw_table
 from aflite_assets.diagnostics.data_checks.annotators import (
-    AnnotatorAgreement,
+    LabelAgreement,
     annotator_agreement,
     majority_against_label,
 )
@@ -62,7 +62,7 @@ def test_agreement_is_that_of_a_plain_count(rows: list[tuple[int, list[int]]], c
     assert found.rows == len(shares)
 
 
-def _snli_agreement(**parts: str) -> AnnotatorAgreement:
+def _snli_agreement(**parts: str) -> LabelAgreement:
     """Agreement on files of SNLI's original release, `part` being the middle of a file's name, by split."""
     folder = Path(os.environ["AFLITE_EXAMPLE_DATA"]) / "snli_original"
     files = {split: str(folder / f"snli_1.0_{part}.jsonl") for split, part in parts.items()}

@@ -16,7 +16,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import evaluate
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.preflight import check_model
-from aflite_assets.models.siamese.overlap import FEATURES, WordOverlap, overlap_features
+from aflite_assets.models.siamese.overlap import FEATURES, WordOverlapNetwork, overlap_features
 from aflite_assets.models.words.word_inputs import NO_WORD, UNKNOWN_WORD
 from aflite_assets.specs.models.settings import WordOverlapSpec
 
@@ -101,7 +101,7 @@ def test_a_saved_model_has_seven_numbers_per_class_and_predicts_the_same_bits(tm
     rows = _pairs(30, 0)
     with isolated_random_state(0):
         made = new_classifier(SETTINGS, rows, lambda line: None)
-    assert isinstance(made.model, WordOverlap)
+    assert isinstance(made.model, WordOverlapNetwork)
     learnt = {name: value.numel() for name, value in made.model.named_parameters() if value.requires_grad}
     assert learnt == {"output.weight": 7 * 2, "output.bias": 2}
     made.save(tmp_path)

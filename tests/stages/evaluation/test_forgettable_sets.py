@@ -14,7 +14,6 @@ import pytest
 import torch
 from torch import nn
 
-from aflite_assets.analysis.train_sets import is_leaning_set
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError
@@ -346,7 +345,7 @@ def test_second_phases_start_from_full_alone_and_from_one_training(made: Made) -
     of = {name: {cell["train_set"] for cell in cells if cell["evaluator"] == name} for name in SMALL["evaluators"]}
     assert of["net_bow"] == of["net_random"] == {"full"}
     alone = {"forgettable_bow", "random_forgettable_bow"}
-    assert alone < of["net"] == {name for name in of["linear"] if not is_leaning_set(name)}
+    assert alone < of["net"] == {name for name in of["linear"] if "_property_" not in name}
     assert not {name for name in of["net"] if name.endswith("_own")}
     assert {cell["status"] for cell in cells} == {"done"}
     rows = len(_set(results["forgettable_sets"], "bow", "forgettable").row_ids)

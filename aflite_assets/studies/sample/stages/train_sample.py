@@ -23,8 +23,8 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.nested_samples import (
-    Answers,
     CurvePoints,
+    HeldBackPredictions,
     NestedSamples,
     drawn,
     has_two_classes,
@@ -237,7 +237,7 @@ class _Growth:
             "held_back": _digest(self.samples.held_back, contents),
         }
 
-        def fit(rows: Examples, asked: Examples, part: Draft) -> Answers:
+        def fit(rows: Examples, asked: Examples, part: Draft) -> HeldBackPredictions:
             from aflite_assets.models.evaluators import evaluate  # takes seconds, and most datasets have no sample
 
             done = evaluate(
@@ -249,7 +249,7 @@ class _Growth:
                 scratch=part.scratch,
                 log=self.context.progress.log,
             )
-            return Answers(done.predictions["held_back"].predicted, done.metrics)
+            return HeldBackPredictions(done.predictions["held_back"].predicted, done.metrics)
 
         made = points.point(sample, settings, fields, fit, suffix=f".{seed}" if repeat else "")
         return int(made.summary["right"])

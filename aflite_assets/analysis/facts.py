@@ -13,7 +13,13 @@ from aflite_assets.analysis.inputs.weak_models import SecondPhase, WeakModelFact
 from aflite_assets.analysis.scores.accuracies import train_rows
 from aflite_assets.analysis.scores.accuracy import ranked_sets
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
-from aflite_assets.analysis.scores.subsets import PartName, category_parts, subsets_of, zero_shot_subsets
+from aflite_assets.analysis.scores.subsets import (
+    PartName,
+    category_parts,
+    headline_split,
+    subsets_of,
+    zero_shot_subsets,
+)
 from aflite_assets.analysis.tidy import record_of
 from aflite_assets.studies import functions
 
@@ -149,6 +155,11 @@ class DatasetFacts(DatasetRecord):
     def natural_sets(self) -> tuple[str, ...]:
         """Names of the test sets that are splits of the dataset, in order."""
         return tuple(one.name for one in self.test_sets if not one.challenge)
+
+    @property
+    def headline_set(self) -> str:
+        """Name of the natural test set that the report's summary uses, or "" without a natural test set."""
+        return headline_split(list(self.natural_sets)) or ""
 
     @cached_property
     def test_set(self) -> Mapping[str, TestSetFacts]:

@@ -54,13 +54,14 @@ class StatedDifference:
 
 @dataclass(frozen=True)
 class AgainstAllRows:
-    """Comparison of training on `filtered` with training on `full`, for the evaluator of the first decisive comparison.
+    """Comparison of training on `filtered` with training on `full`, for the evaluator of the leading comparison
+    (`VerdictEvidence.leading`).
 
-    P-values are not adjusted across the fields of the record. `side`: the verdict on the test set of the first decisive
+    P-values are not adjusted across the fields of the record. `side`: the verdict on the test set of the leading
     comparison. `best`: among the challenge sets on which `filtered` beats both `full` and its control, the set with the
     highest lower bound of the gain over `full`. `worse`: challenge sets on which `full` is better, except the set of
-    the first decisive comparison. `best` and `worse` hold the names of sets with the differences in points.
-    `random_as_good`: the sets on which `filtered` is not shown to beat `random`. Only the set of the first decisive
+    the leading comparison. `best` and `worse` hold the names of sets with the differences in points.
+    `random_as_good`: the sets on which `filtered` is not shown to beat `random`. Only the set of the leading
     comparison and `best` are tested against `random`.
     """
 
@@ -91,6 +92,24 @@ class FilteringVerdict:
     on_first_full: StatedDifference | None
     against_all_rows: AgainstAllRows | None
 
+    @property
+    def better_than_all_rows(self) -> str:
+        """Name of the challenge set on which `filtered` beats its control and `full`, or "" without such a set."""
+        leading, whole = self.verdict.evidence.leading, self.against_all_rows
+        if leading is None or whole is None:
+            return ""
+        if whole.side == "above" and leading.verdict.side == "above":
+            return leading.test_set
+        return "" if whole.best is None else whole.best[0]
+
+    @property
+    def prefers_all_rows(self) -> bool:
+        """True if `full` beats `filtered` on the set of the leading comparison, and no set is better served by
+        `filtered`.
+        """
+        whole = self.against_all_rows
+        return whole is not None and whole.side == "below" and whole.best is None
+
 
 def filtering_verdicts(data: BenchmarkData) -> tuple[FilteringVerdict, ...]:
     """Return one verdict per filtering: the most informative verdict first, then the remaining verdicts in the order of
@@ -106,7 +125,7 @@ def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringV
     comparisons = verdict.evidence.comparisons
     evaluator = comparisons[0].evaluator if comparisons else next(iter(judging(data).judges), "")
     test = next((one for one in data.test_sets if comparisons and one.name == comparisons[0].test_set), None)
-    trained = _Trained(data, name, evaluator)
+    trained, leading = _Trained(data, name, evaluator), verdict.evidence.leading
     hints = (one for one in telling(data.cues.get(name, ())) if one.shown and (one.class_share or 0) >= _GIVES_AWAY)
     return FilteringVerdict(
         name,
@@ -116,7 +135,7 @@ def _filtering_verdict(data: BenchmarkData, filtered: FilteredSet) -> FilteringV
         on_natural=trained.stated("full", headline_set(data.test_sets)),
         on_first=trained.stated(data.control(name), test),
         on_first_full=trained.stated("full", test),
-        against_all_rows=_against_all_rows(trained, comparisons) if comparisons else None,
+        against_all_rows=None if leading is None else _against_all_rows(data, name, leading, comparisons),
     )
 
 
@@ -176,16 +195,18 @@ class _Trained:
         ]
 
 
-def _against_all_rows(trained: _Trained, comparisons: Sequence[Comparison]) -> AgainstAllRows:
-    first = comparisons[0]
+def _against_all_rows(
+    data: BenchmarkData, representation: str, first: Comparison, comparisons: Sequence[Comparison]
+) -> AgainstAllRows:
+    trained = _Trained(data, representation, first.evaluator)
     mine = [one for one in comparisons if one.evaluator == first.evaluator]
     won = [one.test_set for one in mine if one.verdict.side == "above"]
-    others = [one.name for one in trained.data.test_sets if one.challenge and one.name != first.test_set]
+    others = [one.name for one in data.test_sets if one.challenge and one.name != first.test_set]
     side = next((side for *_, side in trained.judged("full", first.test_set)), None)
     above = [(gap.low, name, gap.difference) for name, gap, on in trained.judged("full", *won) if on == "above"]
     best = max(above)[1:] if above else None
     worse = [(name, gap.difference) for name, gap, on in trained.judged("full", *others) if on == "below"]
-    has_plain = trained.data.control(trained.representation) != "random"
+    has_plain = data.control(representation) != "random"
     plain = dict.fromkeys((first.test_set, *(best or ())[:1])) if has_plain else {}
     as_good = [name for one in plain for name, _, on in trained.judged("random", one) if on != "above"]
     return AgainstAllRows(side, best, tuple(worse), tuple(as_good))
@@ -195,12 +216,13 @@ def dataset_verdict_on(data: BenchmarkData, filtered: FilteredSet) -> DatasetVer
     """Return the verdict on the dataset for the filtering with one representation (`rules.dataset_verdict`).
 
     The decisive comparison that `report.primary` names comes first. The remaining decisive comparisons are ordered by
-    significance.
+    significance, and those without a verdict come last.
     """
     deciding = [one for one in paired_differences(data) if one.deciding]
     mine = [one for one in deciding if one.representation == filtered.representation]
     surely = {one: 1.0 if one.adjusted_p is None else one.adjusted_p for one in mine}
-    mine.sort(key=lambda one: ((one.evaluator, one.test_set) != data.primary, not one.found, surely[one]))
+    first = data.primary
+    mine.sort(key=lambda o: ((o.evaluator, o.test_set) != first, not o.found, o.side is None, surely[o]))
     shown = tuple(_comparison(data, one) for one in mine), property_leanings(data), best_skill(data)
     return rules.dataset_verdict(rules.VerdictEvidence(starting_excess(filtered), *shown, artefacts_seen(data.scan)))
 

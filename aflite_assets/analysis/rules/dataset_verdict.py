@@ -160,6 +160,11 @@ class VerdictEvidence:
         return tuple(one for one in self.gains if one.constructed or one.test_set in broken)
 
     @property
+    def leading(self) -> Comparison | None:
+        """The comparison that advice on rows is about: the first proven gain, or else the first comparison."""
+        return next(iter((*self.proven_gains, *self.comparisons)), None)
+
+    @property
     def effect(self) -> Effect | None:
         """The effect of filtering: "helps", "harms", "mixed", or None if there is neither a proven gain nor a loss.
 

@@ -17,7 +17,7 @@ def harder_sentences(analysis: Analysis) -> list[str]:
 
     Attributes that models lean on are left out, because there a misleading cue can be the reason.
     """
-    natural = next(iter(analysis.facts.natural_sets), "")
+    natural = analysis.facts.headline_set
     found = analysis.of(ATTRIBUTE_ACCURACIES)
     leant = {one.name for one in analysis.of(LEANINGS) if one.leans and one.kind == "attribute"}
     harder = harder_everywhere([one for one in found if one.attribute not in leant], natural)

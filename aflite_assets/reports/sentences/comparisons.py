@@ -12,7 +12,6 @@ from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Comparis
 from aflite_assets.analysis.comparisons.falls import Fall
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, RankingPair
-from aflite_assets.analysis.scores.subsets import headline_split
 from aflite_assets.reports.sentences.verdict import undecided_text
 from aflite_assets.reports.sentences.wording import bounds_text, interval_points, paired_text
 from aflite_assets.reports.tables.cells import verdict_text
@@ -63,7 +62,7 @@ def paired_sentences(analysis: Analysis, representation: str) -> list[str]:
     The text covers one natural test set and all challenge sets.
     """
     facts, pair = analysis.facts, ("filtered", analysis.facts.filtering[representation].control)
-    natural, sentences = headline_split(list(facts.natural_sets)), []
+    natural, sentences = facts.headline_set, []
     compared = [one for one in of_kind(analysis, "control", representation) if one.pair == pair]
     compared = [one for one in compared if one.test_set == natural or one.tested_on == "all"]
     for name in facts.plain_evaluators:

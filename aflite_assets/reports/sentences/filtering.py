@@ -23,9 +23,12 @@ def filtering_sentence(one: FilterOutcome, questions: int | None = None) -> str:
     text = f"Filtering with representation {one.representation} kept {kept} and stopped because {why}."
     if one.bias is None or one.largest_class is None:
         return text
-    first, last = one.bias
-    verb = "fell" if last < first else "rose" if last > first else "stayed"
-    text += f" Over {one.passes} passes representation bias {verb} from {percent(first)} % to {percent(last)} %."
+    first, last = map(percent, one.bias)
+    if first == last:
+        text += f" Over {f'{one.passes} passes' if one.passes > 1 else 'one pass'} representation bias was {last} %."
+    else:
+        verb = "fell" if one.bias[1] < one.bias[0] else "rose"
+        text += f" Over {one.passes} passes representation bias {verb} from {first} % to {last} %."
     return f"{text} The largest class makes up {percent(one.largest_class)} % of the rows left in the pool."
 
 
@@ -61,7 +64,7 @@ def still_predicted_sentence(still: StillPredicted) -> str:
 def _why(still: StillPredicted) -> str:
     if still.stop_reason == "target_size":
         return "target_size stopped the filter"
-    if still.stop_reason == "chance":
+    if still.stop_reason in ("chance", "nothing_learnt"):
         return f"the filter stopped because {stop_text(still.stop_reason)}"
     if still.selection == "gumbel":
         return "with selection gumbel the threshold ends the filter and does not choose rows"

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
-from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, fallen_sets
+from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, ChallengeFall, fallen_sets
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy, points
 from aflite_assets.reports.sentences.finding_cues import REBALANCE, UNREAD, changed_in, column_advice, is_unread
 from aflite_assets.reports.sentences.leaning import constructed_loss_text, is_test_of, mending
 from aflite_assets.reports.sentences.verdict import VerdictWords
@@ -245,9 +245,9 @@ class FindingWords:
     def _price(self, one: PropertyLeaning) -> str:
         """Return a clause on the accuracy that models lose because they rely on the property."""
         if (fall := self._fall) is not None:
+            here, there = self._falling(fall)
             return (
-                f"it is right on {self._accuracy(fall.natural_set, fall.natural)} % of "
-                f"“{short(fall.natural_set, _LONGEST)}”, but on {self._accuracy(fall.test_set, fall.challenge)} % of "
+                f"it is right on {here} % of “{short(fall.natural_set, _LONGEST)}”, but on {there} % of "
                 f"“{short(fall.test_set, _LONGEST)}”, where {self._there(one, fall.test_set)}"
             )
         if one.pull is not None and one.untied is not None:
@@ -261,13 +261,23 @@ class FindingWords:
             )
         return constructed_loss_text(one) if one.fallen_on is not None else "it tells its answers"
 
-    def _accuracy(self, test_set: str, of_labels: float) -> str:
-        """Return the accuracy that the chart shows for a test set, in per cent.
+    def _falling(self, fall: ChallengeFall) -> tuple[str, str]:
+        """Return the accuracies that the chart shows for the two sets of a fall, in per cent.
 
-        If the chart shows no accuracy, return `of_labels`, the mean of the accuracies per gold label.
+        If these do not fall by enough to be named, because classes differ in size, return the means over classes.
+        """
+        here, there = self._accuracy(fall.natural_set, fall.natural), self._accuracy(fall.test_set, fall.challenge)
+        if 100 * (here - there) >= LEAST_NAMED:
+            return percent(here), percent(there)
+        return f"a mean over classes of {percent(fall.natural)}", percent(fall.challenge)
+
+    def _accuracy(self, test_set: str, of_labels: float) -> float:
+        """Return the accuracy that the chart shows for a test set, or `of_labels` if the chart shows none.
+
+        `of_labels`: the mean of the accuracies per gold label.
         """
         found = whole_accuracies(self.analysis, self.representation, self.evaluator).get((test_set, "full"))
-        return percent(of_labels if found is None or found.accuracy is None else found.accuracy)
+        return of_labels if found is None or found.accuracy is None else found.accuracy
 
     def _there(self, one: PropertyLeaning, test_set: str) -> str:
         """Return a clause on how the association of the cue with its class differs in a challenge set."""
@@ -314,12 +324,12 @@ class FindingWords:
         """Return sentences for a dataset without a known shortcut: no single property predicts a class, and models
         learn from the whole input.
         """
-        scan, natural = self.analysis.scan, next(iter(self.facts.natural_sets), "")
+        scan, natural = self.analysis.scan, self.facts.headline_set
         tested = "" if scan is None or not scan.can_tell else f"None of {count(scan.properties)} properties tested"
         said = f"{tested} gives a class away by itself." if tested else "Single cues were not tested."
         right = {(one.evaluator, one.test_set): one for one in self.analysis.judging.margins}
         if (over := right.get((self.evaluator, natural))) is not None:
-            learnt = f"{self._accuracy(natural, over.accuracy)} % of “{short(natural, _LONGEST)}”"
+            learnt = f"{percent(self._accuracy(natural, over.accuracy))} % of “{short(natural, _LONGEST)}”"
             said += (
                 f" From the whole input, “{self.evaluator}” is right on {learnt} (chance {percent(over.largest)} %)."
             )
@@ -330,21 +340,24 @@ class FindingWords:
     def _until_then(self) -> str:
         """Return a sentence on using filtered rows until the data are fixed.
 
-        The sentence states gains and losses compared with training on all rows.
+        The sentence states gains and losses compared with training on all rows. It names filtered rows only if they are
+        better than all rows on a challenge set.
         """
         if self.words.effect == "harms":
             return f"Filtering does not do that for you: trained on `filtered`, {self.words.changes('losses')}."
-        gains = [one for one in self.verdict.evidence.gains if one.difference is not None]
-        if self.words.effect is None or not gains:
+        leading = self.verdict.evidence.leading
+        if self.words.effect is None or leading is None:
             return "Filtering does not do that for you: `filtered` is not shown to be better than as many random rows."
-        gain = max(gains, key=lambda one: one.difference or 0.0)
-        filtering, where = self.facts.filtering[self.representation], short(gain.test_set, _LONGEST)
+        if not (better := self.one.better_than_all_rows):
+            return f"Until then use {self.words.use_rows()}"
+        filtering, where = self.facts.filtering[self.representation], short(better, _LONGEST)
         rows = f"{count(filtering.kept_rows)} of {count(filtering.train_rows)} train rows"
-        natural = next(iter(self.facts.natural_sets), "")
-        told = [f"“{gain.evaluator}” is right on {self._instead(gain.test_set, gain.evaluator)}"]
+        natural, evaluator = self.facts.headline_set, leading.evaluator
+        told = [f"“{evaluator}” is right on {self._instead(better, evaluator)}"]
         if natural:
-            price = self._instead(natural, gain.evaluator)
-            told.append(f"at the price of {price} on “{short(natural, _LONGEST)}”")
+            name, numbers = f"“{short(natural, _LONGEST)}”", self._instead(natural, evaluator)
+            gained = points(*self._filtered_and_full(natural, evaluator))
+            told.append(f"at the price of {numbers} on {name}" if (gained or 0.0) < 0 else f"and on {name} {numbers}")
         mixed = f" But {self.words.changes('losses')}." if self.words.effect == "mixed" else ""
         return (
             f"Until then, `filtered` ({rows}) is for applications whose rows look like “{where}”: "
@@ -353,10 +366,13 @@ class FindingWords:
 
     def _instead(self, test_set: str, evaluator: str) -> str:
         """Return the accuracies of models trained on filtered rows and on all rows, such as "27.3 instead of 2.4 %"."""
-        found = whole_accuracies(self.analysis, self.representation, evaluator)
-        filtered, full = (found.get((test_set, train_set)) for train_set in ("filtered", "full"))
-        numbers = [DASH if one is None or one.accuracy is None else percent(one.accuracy) for one in (filtered, full)]
+        found = self._filtered_and_full(test_set, evaluator)
+        numbers = [DASH if one is None or one.accuracy is None else percent(one.accuracy) for one in found]
         return f"{numbers[0]} instead of {numbers[1]} %"
+
+    def _filtered_and_full(self, test_set: str, evaluator: str) -> tuple[Accuracy | None, Accuracy | None]:
+        found = whole_accuracies(self.analysis, self.representation, evaluator)
+        return found.get((test_set, "filtered")), found.get((test_set, "full"))
 
 
 def whole_accuracies(analysis: Analysis, representation: str, evaluator: str) -> dict[tuple[str, str], Accuracy]:

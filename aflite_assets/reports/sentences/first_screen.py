@@ -170,7 +170,7 @@ def _command(analysis: Analysis, one: FilteringVerdict, tone: Tone, mendable: tu
     if tone == "judge" and tells_without_question(analysis):
         return f"aflite scan {name}.yaml"
     fix = _fix_command(analysis, mendable[:_MOST_CUES], is_judged=tone == "judge")
-    load = 'load_dataset("<dataset folder>", "filtered")'
+    load = "" if one.prefers_all_rows else 'load_dataset("<dataset folder>", "filtered")'
     if verdict.shortcut:
         return fix or (load if verdict.evidence.effect == "helps" else "")
     if verdict.code == "leans_on":
@@ -208,14 +208,14 @@ def _evaluator(analysis: Analysis, one: FilteringVerdict) -> str:
 
 
 def _test_sets(analysis: Analysis, one: FilteringVerdict) -> tuple[str, ...]:
-    """Return at most `MOST_SETS` test sets: the first natural test set, and the test sets that the finding names.
+    """Return at most `MOST_SETS` test sets: the natural test set of the summary, and those that the finding names.
 
     If the finding names fewer test sets, other test sets are added.
     """
     facts, evidence = analysis.facts, one.verdict.evidence
     leaning = evidence.leaning
     asked = [leaning.fallen_on or "", leaning.broken_on or ""] if leaning is not None else []
-    names = [*facts.natural_sets[:1], *asked, *(each.test_set for each in evidence.comparisons), *facts.test_set]
+    names = [facts.headline_set, *asked, *(each.test_set for each in evidence.comparisons), *facts.test_set]
     chosen = [name for name in dict.fromkeys(names) if name in facts.test_set][:MOST_SETS]
     return tuple(sorted(chosen, key=list(facts.test_set).index))
 
@@ -249,7 +249,7 @@ def _limits(analysis: Analysis, evaluator: str, test_sets: tuple[str, ...], *, t
         if one.evaluator == evaluator and one.status == "done"
     }
     fewest = min((sum(name == train_set for name, _ in seeds) for train_set, _ in seeds), default=0)
-    if evaluator and fewest < 2:
+    if fewest == 1:
         yield Limit(
             f"“{evaluator}” was trained with one seed only, so the variation between trainings is unknown.", "models"
         )

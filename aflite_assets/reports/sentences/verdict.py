@@ -99,8 +99,8 @@ def verdict_json(analysis: Analysis) -> JsonValue:
 
 
 def undecided_text(analysis: Analysis) -> str:
-    """Return a sentence on why no comparison can decide whether filtering helps."""
-    return _LACKS[analysis.undecided or "not trained"]
+    """Return why no comparison of a filtering can decide; if those of another filtering can, only its make is left."""
+    return _LACKS[analysis.undecided or "same make"]
 
 
 class VerdictWords:
@@ -298,7 +298,7 @@ class VerdictWords:
             how = f"{declare}, because on rows that were chosen against one model any other model gains"
             return f"Whether filtering helps is open: {self.changes('gains')}; {how}"
         if self.effect is None:
-            one = self.comparisons[0]
+            one = next((each for each in self.comparisons if each.verdict.side is not None), self.comparisons[0])
             if one.verdict.side is None or one.difference is None:
                 return f"Whether filtering helps cannot be judged ({one.verdict.why or 'not run'})"
             why = "" if one.verdict.why is None else f", {one.verdict.why}"
@@ -434,8 +434,9 @@ class VerdictWords:
             return _USES[code]
         if self.filtering.kept_rows == self.filtering.train_rows:
             return "all rows. Nothing was removed, so there is no other train set to compare."
-        if self.effect == "helps" and self.first is not None and self.one.against_all_rows is not None:
-            return self.use_if_it_helps(self.first, self.one.against_all_rows)
+        leading, whole = self.verdict.evidence.leading, self.one.against_all_rows
+        if self.effect == "helps" and leading is not None and whole is not None:
+            return self.use_if_it_helps(leading, whole)
         if code == "artefact_tells":
             if (cue := self.artefact_cue()) is not None and is_unread(self.analysis, cue):
                 return f"all rows. {REBALANCE}"
@@ -449,6 +450,8 @@ class VerdictWords:
         if code in ("learnable_no_shortcut_shown", "easy"):
             return f"{self.all_rows()}. The kept rows are harder for this representation, not more correct."
         if self.effect == "mixed":
+            if self.one.prefers_all_rows and leading is not None:
+                return f"{self.all_rows()}, since they are better still on “{leading.test_set}”."
             where = listed([f"“{one.test_set}”" for one in self.verdict.evidence.gains], MOST_NAMED)
             return f"{self.all_rows()}, unless rows like those of {where} are what matters to you."
         test = f" To see how much a model leans on {self.leant_on()}, test it on the filtered test rows too."
@@ -462,9 +465,7 @@ class VerdictWords:
         )
 
     def leant_on(self) -> str:
-        """Return a name for the property on which models rely. A property is called "the shortcut" only if it is proven
-        to be a shortcut.
-        """
+        """Return a name for the property on which models rely: "the shortcut" only if it is proven to be a shortcut."""
         if self.verdict.shortcut:
             return "the shortcut"
         return "what was removed" if self.leaning is None else property_name(self.leaning)

@@ -40,6 +40,16 @@ def test_rows_that_are_harder_still_on_the_challenge_set_do_not_explain_the_whol
     )
 
 
+def test_a_split_before_the_test_split_hides_no_harder_rows(planted: BenchmarkData) -> None:
+    """As in a file whose splits are train, validation and test."""
+    data = wood_benchmark(planted, oak={"test": 0.5, "plain": 0.5})
+    validation = next(one for one in planted.test_sets if one.name == "validation")
+    analysis = analyse(replace(data, test_sets=(validation, *data.test_sets)))
+    assert analysis.facts.natural_sets == ("validation", "test")
+    assert harder_sentences(analysis) == harder_sentences(_analysis(planted))
+    assert attributes_line(analysis).startswith("Rows with wood = “oak” are harder everywhere.")
+
+
 def test_rows_that_are_harder_on_the_challenge_set_alone_are_not_named(planted: BenchmarkData) -> None:
     analysis = analyse(wood_benchmark(planted, oak={"test": 0.9, "plain": 0.5}))
     assert harder_sentences(analysis) == []

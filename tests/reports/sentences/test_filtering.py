@@ -62,6 +62,11 @@ def test_the_threshold_itself_is_not_under_it_however_it_is_rounded(filtered: Fi
     [
         ("TARGET_SIZE", {}, "target_size stopped the filter."),
         ("CHANCE", {}, "the filter stopped because its rows were no more predictable than with shuffled labels."),
+        (
+            "NOTHING_LEARNT",
+            {},
+            "the filter stopped because its classifiers learnt nothing beyond class shares, in which",
+        ),
         ("THRESHOLD", {"selection": "gumbel"}, "with selection gumbel the threshold ends the filter and does not"),
         ("THRESHOLD", {"remove": "groups"}, "whole groups are removed, by the mean of their rows."),
         ("THRESHOLD", {}, "only the last pass, which has classifiers of its own, predicted them."),
@@ -82,6 +87,21 @@ def test_filtering_sentence(planted: BenchmarkData) -> None:
         "rows were predictable enough to be removed. Over 8 passes representation bias fell from 82.0 % to 40.0 %. "
         "The largest class makes up 33.3 % of the rows left in the pool."
     )
+
+
+@pytest.mark.parametrize(
+    ("passes", "bias", "said"),
+    [
+        (1, (0.6, 0.6), "Over one pass representation bias was 60.0 %."),
+        (3, (0.80004, 0.80001), "Over 3 passes representation bias was 80.0 %."),
+        (3, (0.6, 0.61), "Over 3 passes representation bias rose from 60.0 % to 61.0 %."),
+    ],
+)
+def test_a_bias_that_is_printed_alike_neither_falls_nor_rises(
+    planted: BenchmarkData, passes: int, bias: tuple[float, float], said: str
+) -> None:
+    outcome = replace(filter_outcome(planted.filtered[0]), passes=passes, bias=bias)
+    assert f" {said} The largest class " in filtering_sentence(outcome)
 
 
 def test_no_iteration_is_no_curve(planted: BenchmarkData) -> None:

@@ -3,6 +3,9 @@
 from dataclasses import replace
 from typing import Any, get_args
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.analysis.analysis import Analysis, analyse
@@ -222,6 +225,29 @@ def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analys
     assert screen.evaluator == "bert"
 
 
+def test_a_fall_that_only_means_over_classes_show_is_told_by_these_means(planted: BenchmarkData) -> None:
+    """A model that is right on nearly all rows of the larger class, and on few of the other one."""
+    natural, challenge = planted.test_sets[0], planted.test_sets[-1]
+    labels = (np.arange(300) >= 270).astype(np.int64)
+    uneven = replace(challenge, labels=labels, categories={})
+    cells = []
+    for cell in planted.cells:
+        if cell.evaluator == "linear" and cell.predictions is not None:
+            right = (np.arange(300) + cell.seed) % 30 > 0
+            predicted = np.where(right, 0, 1)
+            own = pa.table({"test_set": ["hans"] * 300, "row_id": challenge.row_ids, "predicted": predicted})
+            known = cell.predictions.filter(pc.equal(cell.predictions["test_set"], "test"))
+            cells.append(replace(cell, predictions=pa.concat_tables([known, own])))
+    analysis = analyse(replace(planted, test_sets=(natural, uneven), cells=tuple(cells)))
+    leaning = replace(PLACE, evaluator="linear", reason="declared", broken_on="hans")
+    found = first_screen(judged(analysis, "shortcut_found", leaning=leaning), from_files=True)
+    assert found.finding.endswith(
+        "it is right on a mean over classes of 78.0 % of “test”, but on 50.0 % of “hans”, where the cue no longer goes "
+        "with the class."
+    )
+    assert found.sure.startswith("The fall, as a mean over classes, is 28.0 points (")
+
+
 def test_the_property_that_was_tested_is_named_before_a_cue_with_nearly_the_same_rows(analysis: Analysis) -> None:
     length = CueProperty("length", "words of claim", "claim")
     negation = replace(cue(0, "negation (claim)", "claim"), same_properties=(length,))
@@ -348,6 +374,17 @@ def test_without_a_cue_it_says_how_much_was_tested_and_what_can_be_missed(analys
     )
 
 
+def test_the_own_test_rows_are_those_of_the_summary_whatever_the_order_of_the_splits(planted: BenchmarkData) -> None:
+    test, validation, *others = planted.test_sets
+    turned = analyse(replace(planted, test_sets=(validation, test, *others)))
+    assert turned.facts.natural_sets == ("validation", "test")
+    finding = first_screen(judged(turned, "learnable_no_shortcut_shown"), from_files=True).finding
+    assert "From the whole input, “linear” is right on 78.0 % of “test” (chance 33.4 %)." in finding
+    declared = replace(PLACE, reason="declared")
+    shown = first_screen(judged(turned, "shortcut_found", leaning=declared), from_files=True)
+    assert "at the price of 76.0 instead of 78.0 % on “test”" in shown.to_do
+
+
 def test_a_cue_says_how_it_goes_with_its_class_in_each_test_set(analysis: Analysis) -> None:
     states: tuple[State, ...] = ("holds", "reversed", "gone", "cannot tell")
     names = ("test", "hans", "stress", "other")
@@ -384,6 +421,13 @@ def test_limits_name_failed_checks_and_few_seeds(make_planted: Any, planted: Ben
     whole = first_screen(analyse(make_planted(checks=checks[2:])), from_files=False)
     assert whole.limits[-1].text.startswith("Accuracies are means over 3 trainings of “")
     assert whole.limits[-1].text.endswith("per train set; every check that applies passed.")
+
+
+def test_an_evaluator_without_a_finished_training_is_not_said_to_have_one_seed(make_planted: Any) -> None:
+    cells = tuple(replace(cell, status="failed", predictions=None) for cell in make_planted().cells)
+    texts = [one.text for one in first_screen(analyse(make_planted(cells=cells)), from_files=False).limits]
+    assert not any("one seed only" in text for text in texts)
+    assert "12 trainings of 12 have no result." in texts
 
 
 def test_a_check_of_a_challenge_set_is_not_told_of_an_evaluator(make_planted: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.rules.dataset_verdict import dataset_verdict
+from aflite_assets.reports.sentences.first_screen import first_screen
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from tests.planted_leanings import leaning_inputs
 from tests.planted_reports import done_cell, hans
@@ -148,7 +149,11 @@ def test_the_file_may_state_another_set_first_than_that_of_the_surest_gain(plant
 def test_where_as_many_random_rows_are_better_filtered_is_not_advised(planted: BenchmarkData) -> None:
     data = with_a_cue(planted, BEATEN, other=OTHER, on_other={"full": 0.5, "random": 0.85, "filtered": 0.62})
     assert verdict_text(data, "roberta").code == "shortcut_found_mixed"
-    assert use(data).startswith("Use: all rows for training, unless rows like those of “hans” are what matters to you.")
+    assert use(data) == "Use: all rows for training, since they are better still on “hans”."
+    gained = {**BEATEN, "full": (0.9, 0.6, 0.4)}
+    data = with_a_cue(planted, gained, other=OTHER, on_other={"full": 0.5, "random": 0.85, "filtered": 0.62})
+    assert verdict_text(data, "roberta").code == "shortcut_found_mixed"
+    assert use(data) == "Use: all rows for training, unless rows like those of “hans” are what matters to you."
 
 
 def test_another_set_is_named_where_nothing_is_shown_against_all_rows_on_the_first(planted: BenchmarkData) -> None:
@@ -158,6 +163,54 @@ def test_another_set_is_named_where_nothing_is_shown_against_all_rows_on_the_fir
         "Use: filtered if the shortcut is misleading in your application, as on “other” (25.0 points above all "
         "rows). On “hans” no difference from all rows is shown."
     )
+
+
+LOADS = 'load_dataset("<dataset folder>", "filtered")'
+MIXED = {"full": 0.5, "random": 0.85, "filtered": 0.62}
+
+
+def test_the_first_screen_advises_no_filtered_rows_where_all_rows_are_better_still(planted: BenchmarkData) -> None:
+    for data in (with_a_cue(planted, BEATEN), with_a_cue(planted, BEATEN, other=OTHER, on_other=MIXED)):
+        screen = first_screen(analyse(data), from_files=True)
+        assert "Until then use all rows for training, since they are better still on “hans”." in screen.to_do
+        assert screen.command == ""
+    shares = {"full": (0.9, 0.6, 0.9), "random": (0.5, 0.4, 0.53), "filtered": (0.7, 0.7, 0.64)}
+    unnamed = replace(with_a_cue(planted, shares), leanings=())
+    screen = first_screen(analyse(unnamed), from_files=True)
+    assert screen.badge == "Filtering helps"
+    assert screen.to_do.startswith("Use all rows for training, since they are better still on “hans”.")
+    assert screen.command == ""
+
+
+def test_a_higher_accuracy_on_the_own_test_rows_is_no_price(planted: BenchmarkData) -> None:
+    shares = {"full": (0.7, 0.5, 0.4), "random": (0.7, 0.5, 0.53), "filtered": (0.8, 0.7, 0.64)}
+    screen = first_screen(analyse(with_a_cue(planted, shares)), from_files=True)
+    assert screen.to_do.endswith(
+        "is for applications whose rows look like “hans”: “linear” is right on 64.0 instead of 40.0 %, and on “test” "
+        "76.0 instead of 62.0 %."
+    )
+    assert screen.command == LOADS
+
+
+def test_a_set_that_the_file_states_first_is_not_called_gained_if_it_is_open(planted: BenchmarkData) -> None:
+    shares = {"full": (0.9, 0.6, 0.6), "random": (0.86, 0.55, 0.6), "filtered": (0.8, 0.7, 0.6)}
+    data = with_a_cue(planted, shares, other=OTHER, on_other={"full": 0.75, "random": 0.6, "filtered": 0.75})
+    named = replace(data, primary=("linear", "hans"))
+    assert use(named) == use(data)
+    assert use(named) == (
+        "Use: filtered rather than as many random rows, since it is better on “other”. No difference from all rows is "
+        "shown there."
+    )
+
+
+def test_a_set_that_is_too_small_to_judge_is_not_stated_before_one_that_was_judged(planted: BenchmarkData) -> None:
+    tiny = replace(hans(8), name="tiny")
+    data = with_a_cue(planted, OPEN, other=tiny, on_other=dict.fromkeys(OPEN, 0.5))
+    *natural, whole, small = data.test_sets
+    for primary in (None, ("linear", "tiny")):
+        turned = replace(data, test_sets=(*natural, small, whole), primary=primary)
+        said = verdict_text(turned, "roberta").sentence
+        assert "Whether filtering helps is not shown: linear on hans, 0.0 points [" in said
 
 
 OPEN: Shares = {"full": (0.9, 0.6, 0.6), "random": (0.86, 0.6, 0.6), "filtered": (0.86, 0.6, 0.6)}

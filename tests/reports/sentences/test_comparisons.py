@@ -12,14 +12,17 @@ from aflite_assets.analysis.comparisons.falls import falls
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.sentences.comparisons import (
     adversary_sentences,
+    comparison_sentence,
     fall_sentence,
     of_kind,
 )
 from aflite_assets.reports.sentences.summary import findings
+from aflite_assets.reports.sentences.verdict import VerdictWords
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.studies.sample.analysis.curve import SampleCurve
 from aflite_assets.studies.sample.reports.sentences import sample_cost_sentences
 from tests.planted_reports import done_cell
+from tests.reports.sentences.test_verdict import started
 
 
 def benchmark(make_planted: Any, done_cell: Any, shares: dict[str, tuple[float, float, float]]) -> BenchmarkData:
@@ -164,3 +167,17 @@ def test_where_the_sample_is_better_that_is_said_too(sampled: BenchmarkData) -> 
 
 def test_nothing_is_said_without_a_sample(sampled: BenchmarkData) -> None:
     assert list(sample_cost_sentences(analyse(replace(sampled, studies={})))) == []
+
+
+def test_a_filter_of_the_evaluators_make_is_named_though_another_filter_can_be_judged(planted: BenchmarkData) -> None:
+    (own,) = started(planted).filtered
+    linear = [one for one in planted.cells if one.evaluator == "linear"]
+    cells = (*linear, *(replace(one, representation="other") for one in linear if one.representation is not None))
+    families = {"evaluators.linear": "k", "representations.roberta": "k", "representations.other": "z"}
+    both = (own, replace(own, representation="other"))
+    analysis = analyse(replace(planted, filtered=both, cells=cells, families=families))
+    assert analysis.undecided is None
+    make = "every evaluator that could judge is of the same kind as the model that filtered; add one of another kind."
+    assert f"roberta helps: none, because {make}" in comparison_sentence(analysis, "roberta")
+    words = next(VerdictWords(analysis, one) for one in analysis.verdicts if one.representation == "roberta")
+    assert words.helps() == f"Whether filtering helps cannot be judged: {make[:-1]}"

@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.analysis.analysis import analyse
@@ -14,6 +17,7 @@ from aflite_assets.reports.sentences.verdict import VerdictWords
 from aflite_assets.reports.tables.all_tables import shown_tables
 from tests.analysis.comparisons.test_edited_copies import paired
 from tests.planted_cues import STOP, scanned
+from tests.reports.sentences.test_first_screen import PLACE, judged
 
 FALL = ChallengeFall(
     "svm", "test", "clean", 0.9, 0.8, 10.0, 6.0, 14.0, 0.001,
@@ -123,3 +127,26 @@ def test_the_advice_and_the_first_screen_name_what_was_edited(planted: Benchmark
         replace(analysis, scan=scanned(replace(STOP, reason=None, elsewhere=tuple(held)))), from_files=True
     )
     assert "the cue holds there too, so look at what was edited there (the word “not” (added in" in screen.finding
+
+
+def test_a_fall_that_only_means_over_classes_show_is_told_by_these_means(planted: BenchmarkData) -> None:
+    """A model that is right on nearly all rows of the larger class, and on few of the other one."""
+    natural, challenge = planted.test_sets[0], planted.test_sets[-1]
+    labels = (np.arange(300) >= 270).astype(np.int64)
+    uneven = replace(challenge, labels=labels, categories={})
+    cells = []
+    for cell in planted.cells:
+        if cell.evaluator == "linear" and cell.predictions is not None:
+            right = (np.arange(300) + cell.seed) % 30 > 0
+            predicted = np.where(right, 0, 1)
+            own = pa.table({"test_set": ["hans"] * 300, "row_id": challenge.row_ids, "predicted": predicted})
+            known = cell.predictions.filter(pc.equal(cell.predictions["test_set"], "test"))
+            cells.append(replace(cell, predictions=pa.concat_tables([known, own])))
+    analysis = analyse(replace(planted, test_sets=(natural, uneven), cells=tuple(cells)))
+    leaning = replace(PLACE, evaluator="linear", reason="declared", broken_on="hans")
+    found = first_screen(judged(analysis, "shortcut_found", leaning=leaning), from_files=True)
+    assert found.finding.endswith(
+        "it is right on a mean over classes of 78.0 % of “test”, but on 50.0 % of “hans”, where the cue no longer goes "
+        "with the class."
+    )
+    assert found.sure.startswith("The fall, as a mean over classes, is 28.0 points (")

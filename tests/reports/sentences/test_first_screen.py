@@ -3,9 +3,6 @@
 from dataclasses import replace
 from typing import Any, get_args
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.analysis.analysis import Analysis, analyse
@@ -223,29 +220,6 @@ def test_a_shortcut_has_its_price_and_the_command_that_mends_it(analysis: Analys
     )
     assert [one.number for one in screen.cues] == [3, 5]
     assert screen.evaluator == "bert"
-
-
-def test_a_fall_that_only_means_over_classes_show_is_told_by_these_means(planted: BenchmarkData) -> None:
-    """A model that is right on nearly all rows of the larger class, and on few of the other one."""
-    natural, challenge = planted.test_sets[0], planted.test_sets[-1]
-    labels = (np.arange(300) >= 270).astype(np.int64)
-    uneven = replace(challenge, labels=labels, categories={})
-    cells = []
-    for cell in planted.cells:
-        if cell.evaluator == "linear" and cell.predictions is not None:
-            right = (np.arange(300) + cell.seed) % 30 > 0
-            predicted = np.where(right, 0, 1)
-            own = pa.table({"test_set": ["hans"] * 300, "row_id": challenge.row_ids, "predicted": predicted})
-            known = cell.predictions.filter(pc.equal(cell.predictions["test_set"], "test"))
-            cells.append(replace(cell, predictions=pa.concat_tables([known, own])))
-    analysis = analyse(replace(planted, test_sets=(natural, uneven), cells=tuple(cells)))
-    leaning = replace(PLACE, evaluator="linear", reason="declared", broken_on="hans")
-    found = first_screen(judged(analysis, "shortcut_found", leaning=leaning), from_files=True)
-    assert found.finding.endswith(
-        "it is right on a mean over classes of 78.0 % of “test”, but on 50.0 % of “hans”, where the cue no longer goes "
-        "with the class."
-    )
-    assert found.sure.startswith("The fall, as a mean over classes, is 28.0 points (")
 
 
 def test_the_property_that_was_tested_is_named_before_a_cue_with_nearly_the_same_rows(analysis: Analysis) -> None:

@@ -16,9 +16,8 @@ from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.sentences.comparisons import comparison_sentence
 from aflite_assets.reports.sentences.summary import findings
-from aflite_assets.reports.sentences.verdict import VerdictText, VerdictWords, verdict_json, verdict_texts
+from aflite_assets.reports.sentences.verdict import VerdictText, verdict_json, verdict_texts
 from tests.planted_leanings import leaning_inputs
 from tests.planted_reports import ACCURACIES, done_cell, hans
 
@@ -244,20 +243,6 @@ def test_where_filtered_is_better_on_another_challenge_set_both_are_named(
         f"{MEND}filtered if the shortcut is misleading in your application, as on “misleads” (30.0 points above all "
         "rows). Use all rows elsewhere: on “hans” they are better still."
     )
-
-
-def test_a_filter_of_the_evaluators_make_is_named_though_another_filter_can_be_judged(planted: BenchmarkData) -> None:
-    (own,) = started(planted).filtered
-    linear = [one for one in planted.cells if one.evaluator == "linear"]
-    cells = (*linear, *(replace(one, representation="other") for one in linear if one.representation is not None))
-    families = {"evaluators.linear": "k", "representations.roberta": "k", "representations.other": "z"}
-    both = (own, replace(own, representation="other"))
-    analysis = analyse(replace(planted, filtered=both, cells=cells, families=families))
-    assert analysis.undecided is None
-    make = "every evaluator that could judge is of the same kind as the model that filtered; add one of another kind."
-    assert f"roberta helps: none, because {make}" in comparison_sentence(analysis, "roberta")
-    words = next(VerdictWords(analysis, one) for one in analysis.verdicts if one.representation == "roberta")
-    assert words.helps() == f"Whether filtering helps cannot be judged: {make[:-1]}"
 
 
 def test_where_all_rows_are_better_still_they_are_recommended(planted: BenchmarkData, done_cell: Any) -> None:

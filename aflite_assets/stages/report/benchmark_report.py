@@ -84,4 +84,4 @@ def report_inputs(settings: DatasetSpec, inputs: StageInputs) -> ReportInputs:
 
 _SETTINGS = StageSettings("columns report")
 _INPUTS = "raw_dataset cue_scan published_dataset bias_evidence analysis"
-BENCHMARK_REPORT = Stage("benchmark_report", "30", _SETTINGS, _INPUTS, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "31", _SETTINGS, _INPUTS, run)

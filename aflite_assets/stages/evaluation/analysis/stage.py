@@ -169,4 +169,4 @@ _INPUTS = (
     "raw_dataset challenge_sets cue_scan selection warmup_split warmup_models filtered_sets "
     "control_sets drawn leaning_sets evaluator_models bias_evidence measured"
 )
-ANALYSIS = Stage("analysis", "10", _SETTINGS, _INPUTS, run)
+ANALYSIS = Stage("analysis", "11", _SETTINGS, _INPUTS, run)

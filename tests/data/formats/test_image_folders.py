@@ -143,8 +143,16 @@ def test_labels_alone_need_a_clear_order_of_names(flat_folder: Path) -> None:
     [
         (
             "ILSVRC2012_val_00000001 a\nILSVRC2012_val_00000002,golden retriever\n",
-            "line 2 of {file} has words after",
+            "line 2 of {file} has words or numbers after the label 'golden' that are not bounding boxes; write class "
+            "names without spaces",
         ),
+        (
+            "ILSVRC2012_val_00000001,hot dog\nILSVRC2012_val_00000002,cat\n",
+            "line 1 of {file} has words or numbers after",
+        ),
+        ("ILSVRC2012_val_00000001,a\nILSVRC2012_val_00000002,grade 2\n", "line 2 of {file} has words or numbers after"),
+        ("x,y\nILSVRC2012_val_00000002,a 1 2 3 4 b 1 2 3 4\n", "line 2 of {file} has words or numbers after"),
+        ("x,y\nILSVRC2012_val_00000002,a 1 2 3 4 5\n", "line 2 of {file} has words or numbers after the label 'a'"),
         (
             "7\n1\n",
             "line 1 of {file} is ['7'], but every line needs an image's name and label; separate "

@@ -4,7 +4,7 @@ The modules `columns`, `labels`, `annotators` and `value_limits` check the conte
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,7 @@ from aflite_assets.data.formats.answers import (
     ID,
     LABEL,
     LINKS,
+    OWN_COLUMNS,
     RIGHT,
     TEXT,
     WRONG,
@@ -42,6 +43,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.specs.columns import ColumnsSpec, subset_name
 from aflite_assets.specs.core import AnnotationsSpec, LabelValue
 from aflite_assets.specs.sources import (
+    ChoiceSource,
     CirclesSource,
     DigitsSource,
     FeatureSource,
@@ -80,6 +82,9 @@ def implied_columns(
 
     `tables`: the source's tables, which determine the attributes of preferences. The column of subsets is always an
     attribute, even if the spec names other attributes.
+
+    Raises:
+        DataError: rows of answers have a column of their own with the name of an attribute.
     """
     implied: dict[str, Any] = {}
     match source:
@@ -111,7 +116,22 @@ def implied_columns(
     subset = subset_name(source)
     if "attributes" not in missing and subset in implied.get("attributes", ()) and subset not in columns.attributes:
         missing["attributes"] = (*columns.attributes, subset)
+    refuse_own_columns(source, (*columns.attributes, *source.attributes))
     return columns.model_copy(update=missing)
+
+
+def refuse_own_columns(source: SourceSpec, names: Iterable[str]) -> None:
+    """Raise an error if an attribute or category of questions has the name of a column that every row of an answer has.
+
+    Raises:
+        DataError: a name is in `OWN_COLUMNS` and is not the column of question ids.
+    """
+    for name in names:
+        if isinstance(source, ChoiceSource) and name in OWN_COLUMNS and name != source.id:
+            raise DataError(
+                f"the column {name!r} cannot be an attribute, subset or category, because rows of answers have a "
+                "column of their own with this name; rename the column in the source, or do not name it in the spec"
+            )
 
 
 def build_raw_table(

@@ -93,9 +93,11 @@ def named_images(split: str, column: str, names: Sequence[str | None], folder: P
     row = next((row for row, name in enumerate(inside) if name not in known), None)
     if row is not None:
         near = did_you_mean(inside[row], list(known)[:1000]) or "; correct the name, or the folder in `images`"
+        named = f"names {names[row]!r}, but the folder {str(folder)!r} has no such image{near}"
+        if not names[row]:
+            named = "is empty; write the name of an image, or delete the row"
         raise BadRowError(
-            f"split {split!r}: row {row + 1} of column {column!r} names {names[row]!r}, but the folder {str(folder)!r} "
-            f"has no such image{near}",
+            f"split {split!r}: row {row + 1} of column {column!r} {named}",
             place=f"split {split!r}",
             row=row,
         )

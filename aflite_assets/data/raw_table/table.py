@@ -3,6 +3,7 @@
 The modules `columns`, `labels`, `annotators` and `value_limits` check the content of the columns.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -381,17 +382,22 @@ _OTHER_LABEL = "set `columns.label` to another column, or list the values in `la
 
 
 def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_LABEL) -> None:
-    """Raise an error if all labels are numbers and some have fractions.
+    """Raise an error if all labels are numbers and some have fractions or are written as NaN or infinity.
 
     `remedy` is the last part of the message.
 
     Raises:
-        DataError: the column contains amounts, not classes.
+        DataError: the column contains amounts or missing numbers, not classes.
     """
     try:
         amounts = [name for name in names if not float(name).is_integer()]
     except ValueError:
         return
+    if amounts and not any(math.isfinite(float(name)) for name in amounts):
+        raise DataError(
+            f"column {column!r} contains {amounts[0]!r} beside whole numbers; if such rows have no label, empty these "
+            f"cells in the source or add {amounts[0]!r} to `unlabelled`; otherwise {remedy}"
+        )
     if amounts:
         raise DataError(
             f"column {column!r} contains numbers with fractions (such as {amounts[0]}), which are amounts and not "

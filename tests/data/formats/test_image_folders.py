@@ -39,7 +39,8 @@ def test_named_images_are_files_of_the_folder_in_the_order_of_the_names(image_fo
 @pytest.mark.parametrize("name", ["../secret.png", "cat/9.png", "/etc/passwd", None, ""])
 def test_a_name_outside_of_the_folder_is_refused(image_folder: Path, name: str | None) -> None:
     (image_folder.parent / "secret.png").write_bytes(b"no image of the folder")
-    with pytest.raises(BadRowError, match=f"split 'dev': row 2 of column 'picture' names {name!r}, but the folder"):
+    told = f"names {name!r}, but the folder" if name else "is empty; write the name of an image, or delete the row"
+    with pytest.raises(BadRowError, match=f"split 'dev': row 2 of column 'picture' {told}"):
         named_images("dev", "picture", ["cat/0.png", name], image_folder)
 
 

@@ -224,6 +224,17 @@ def test_amounts_are_no_classes_unless_they_are_listed(build: Build, labels: lis
     assert build(splits, label_names=("0.5", "1", "2", "1.5")).examples.labels[0] == 0
 
 
+def test_nan_written_as_text_is_a_missing_label_and_no_fraction(build: Build) -> None:
+    splits = {"train": {"text": ["a", "b", "c"], "label": ["1", "nan", "0"]}}
+    message = (
+        r"^column 'label' contains 'nan' beside whole numbers; if such rows have no label, empty these cells in the "
+        r"source or add 'nan' to `unlabelled`; otherwise set `columns.label` to another column"
+    )
+    with pytest.raises(DataError, match=message):
+        build(splits)
+    assert build(splits, unlabelled=("nan",)).examples.label_names == ("0", "1")
+
+
 def test_names_with_a_point_are_classes(build: Build) -> None:
     assert build({"train": {"text": ["a", "b"], "label": ["0.5", "v1.0"]}}).examples.label_names == ("0.5", "v1.0")
 

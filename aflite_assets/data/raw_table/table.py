@@ -35,7 +35,7 @@ from aflite_assets.data.raw_table.columns import (
     require_columns,
 )
 from aflite_assets.data.raw_table.copies import DroppedCopies, without_copies
-from aflite_assets.data.raw_table.labels import LabelNames, Labels, class_of, one_class_text, read_labels
+from aflite_assets.data.raw_table.labels import LabelNames, Labels, class_of, has_no_other, one_class_text, read_labels
 from aflite_assets.data.raw_table.swapped import swapped_hint
 from aflite_assets.data.raw_table.values import as_texts
 from aflite_assets.data.rows import rows_at
@@ -217,8 +217,10 @@ def _build(
                 f"split {split!r} has no rows; correct the source, or remove the split from the dataset's YAML file"
             )
         require_columns(split, table, columns)
-    if columns.question is not None:
-        unlabelled = (*unlabelled, *DROPPED)
+    # In other data, such as votes on two models, a tie may be a class of its own.
+    known, found = (*unlabelled, RIGHT, WRONG, *DROPPED), (table[columns.label] for table in tables.values())
+    asked = columns.question is not None and has_no_other(found, known)
+    unlabelled = (*unlabelled, *DROPPED) if asked else unlabelled
     labels = _labels(tables, columns, names=label_names, unlabelled=unlabelled)
     if label_names is None:
         refuse_amounts(columns.label, labels.names)
@@ -257,7 +259,7 @@ def _build(
         {split: int((numbers < 0).sum()) for split, numbers in labels.numbers.items()},
         {name: len(split.rows) for name, split in splits.items()},
         dropped,
-        {} if columns.question is None else {split: _dropped(table[columns.label]) for split, table in tables.items()},
+        {split: _dropped(table[columns.label]) for split, table in tables.items()} if asked else {},
     )
 
 
@@ -382,9 +384,7 @@ _OTHER_LABEL = "set `columns.label` to another column, or list the values in `la
 
 
 def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_LABEL) -> None:
-    """Raise an error if all labels are numbers and some have fractions or are written as NaN or infinity.
-
-    `remedy` is the last part of the message.
+    """Raise an error that ends with `remedy` if all labels are numbers and some have fractions, or are NaN or infinite.
 
     Raises:
         DataError: the column contains amounts or missing numbers, not classes.

@@ -179,7 +179,10 @@ def _beside_images(table: pa.Table, column: str, roles: Roles, path: Path) -> Ba
 def _is_inside(folder: Path, name: str) -> bool:
     """Return whether a file of this name is in the folder; a table from somebody else could name any file."""
     inside = PurePath(name)
-    return not inside.is_absolute() and ".." not in inside.parts and (folder / inside).is_file()
+    try:
+        return not inside.is_absolute() and ".." not in inside.parts and (folder / inside).is_file()
+    except OSError:  # such as a name that is too long for any file
+        return False
 
 
 def _with_subset(table: pa.Table, source: ChoiceSource, roles: Roles, path: Path) -> ChoiceSource:

@@ -92,6 +92,14 @@ def test_nothing_is_said_to_be_found_in_random_labels(scan: Scan, tmp_path: Path
     assert re.search(r"With [\d,]+ rows, a cue of less than 6\d % balanced accuracy can be missed\.", out)
 
 
+def test_a_sorted_file_without_a_column_that_varies_has_nothing_to_test(scan: Scan, tmp_path: Path) -> None:
+    code, out, _ = scan(
+        _write(tmp_path / "bare.csv", [{"label": label, "x": "1"} for label in "ab" for _ in range(80)])
+    )
+    assert code == 0
+    assert out.startswith("Nothing found: none of the 0 single properties that the scan knows tells a class by itself")
+
+
 def test_few_rows_cannot_tell(scan: Scan, tmp_path: Path) -> None:
     code, out, _ = scan(_write(tmp_path / "reviews.csv", _rows(0, 80)))
     assert code == 2
@@ -221,6 +229,10 @@ def test_a_table_of_image_names_beside_its_images(scan: Scan, tmp_path: Path) ->
     assert code == 2
     assert "the column 'file' of 'pictures.csv' names images, but not all of them are in " in err
     assert "put them there, or leave the column out with `--skip file`" in err
+    code, _, err = scan(_write(tmp_path / "pictures.csv", [{"file": f"{'x' * 300}.jpg", "label": "cat"}]))
+    assert code == 2
+    assert "names images, but not all of them are in " in err
+    _write(table, rows)
     assert "Read: no column.\nNot read: 'file'." in scan(table, "--skip", "file")[1]
 
 

@@ -58,6 +58,16 @@ def test_a_column_of_a_table_is_dropped_with_all_its_values(run: Run, tmp_path: 
     assert (spec.columns.features, spec.columns.attributes) == (("amount",), ("score",))
 
 
+def test_a_column_of_file_names_is_dropped_where_no_image_has_them(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        {"file_name": f"{'ab'[int(rng.random() < (0.9 if ill else 0.1))]}_{row}.dcm", "x": rng.random(), "label": ill}
+        for row, ill in enumerate((rng.random(600) < 0.5).tolist())
+    ]
+    code, out, err = run("fix", write_rows(tmp_path / "scans.csv", rows), "--cue", 1, "--to", tmp_path / "new")
+    assert (code, "  The column 'file_name' is left out." in out.splitlines()) == (0, True), err
+
+
 def test_artefacts_that_were_not_to_be_mended_are_named_and_end_with_1(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     of_yes = rng.random(900) < 0.5

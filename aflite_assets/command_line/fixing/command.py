@@ -221,6 +221,7 @@ def _options_of_copy(
     given = options_of(options)
     if read.bare is not None:
         given["text"] = [] if read.rows.answers else list(read.rows.texts)
+        given["guesses_texts"] = False
         given["delimiter"] = getattr(origin.source, "delimiter", None)
     for name in ("text", "irrelevant", "skip"):
         given[name] = [column for column in given.get(name, []) if column not in changes.dropped]

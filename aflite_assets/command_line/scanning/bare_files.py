@@ -54,7 +54,8 @@ _DELIMITERS = (",", ";", "\t", "|")
 class Roles:
     """Roles of the columns of a data file without a YAML file, as given on the command line.
 
-    If a role is not given, the program guesses the columns with this role.
+    If a role is not given, the program guesses the columns with this role. `guesses_texts`: whether texts are guessed;
+    a cleaned copy must be read as its original was, even if it has fewer rows to guess from.
     """
 
     label: str | None = None
@@ -64,6 +65,7 @@ class Roles:
     skipped: tuple[str, ...] = ()
     delimiter: str | None = None
     encoding: str = "utf-8"
+    guesses_texts: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +261,7 @@ def _with_columns(rows: ScanRows, table: pa.Table, roles: Roles, label: str) -> 
     images, left_out = rows.images, list(roles.skipped)
     for name in table.column_names:
         column = plain(table[name])
-        if name in (label, *roles.skipped) or (name == roles.group and not _is_text(name, as_texts(column))):
+        if name in (label, *roles.skipped) or (name == roles.group and not _reads_text(name, column, roles)):
             continue
         if _is_image(column.type) and images is None:
             images = _image_column(column)
@@ -268,9 +270,7 @@ def _with_columns(rows: ScanRows, table: pa.Table, roles: Roles, label: str) -> 
         elif is_number(column.type) and not pa.types.is_boolean(column.type):
             others[name] = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         else:
-            values = as_texts(column)
-            is_named = name in roles.texts
-            (texts if is_named or (not roles.texts and _is_text(name, values)) else others)[name] = values
+            (texts if _reads_text(name, column, roles) else others)[name] = as_texts(column)
     role: Role = "attribute" if texts or images is not None else "column"
     columns = {name: TableColumn(role, values) for name, values in others.items()}
     completed = replace(rows, texts=texts, columns=columns, images=images)
@@ -288,6 +288,12 @@ def _image_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """
     values = [{"bytes": (one or {}).get("bytes") or b"", "path": None, "sha256": None} for one in column.to_pylist()]
     return pa.chunked_array([pa.array(values, IMAGE_TYPE)])
+
+
+def _reads_text(name: str, column: pa.ChunkedArray, roles: Roles) -> bool:
+    if roles.texts or not roles.guesses_texts:
+        return name in roles.texts
+    return _is_text(name, as_texts(column))
 
 
 def _is_text(name: str, values: Sequence[str | None]) -> bool:

@@ -112,6 +112,7 @@ def roles_of(options: argparse.Namespace) -> Roles:
         skipped=tuple(options.skip),
         delimiter=options.delimiter,
         encoding=options.encoding,
+        guesses_texts=getattr(options, "guesses_texts", True),
     )
 
 

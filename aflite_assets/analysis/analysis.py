@@ -27,7 +27,7 @@ from aflite_assets.analysis.inputs.cues import CUES, PLANTED, SIMILARITIES, Filt
 from aflite_assets.analysis.inputs.learning_curve import WARMUP_CURVE, curve_points
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData, EvidenceTable, Training
 from aflite_assets.analysis.rows import measured
-from aflite_assets.analysis.scores import accuracies
+from aflite_assets.analysis.scores import score_tables
 from aflite_assets.analysis.scores.judges import Judging, judging
 from aflite_assets.analysis.tidy import TidyTable, record_of, to_json
 from aflite_assets.checks import CheckOutcome
@@ -38,9 +38,9 @@ from aflite_assets.studies import parts
 _Record = TypeVar("_Record")
 
 TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object]]], ...] = (
-    (accuracies.TRAININGS, lambda data: (record_of(Training, cell) for cell in data.cells)),
-    (accuracies.SCORES, accuracies.seed_scores),
-    (accuracies.ACCURACIES, lambda data: accuracies.score_table(data).values()),
+    (score_tables.TRAININGS, lambda data: (record_of(Training, cell) for cell in data.cells)),
+    (score_tables.SCORES, score_tables.seed_scores),
+    (score_tables.ACCURACIES, lambda data: score_tables.score_table(data).values()),
     (DIFFERENCES, differences),
     (FALLS, fall_terms),
     (measured.DATA_MAPS, measured.data_map_means),

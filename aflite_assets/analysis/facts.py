@@ -10,9 +10,9 @@ import numpy as np
 from aflite_assets.analysis.filtering import FilterOutcome, filter_outcome, filter_table
 from aflite_assets.analysis.inputs.records import BenchmarkData, Collapse, DatasetRecord, FilteredSet, TestSet, Unit
 from aflite_assets.analysis.inputs.weak_models import SecondPhase, WeakModelFacts
-from aflite_assets.analysis.scores.accuracies import train_rows
 from aflite_assets.analysis.scores.accuracy import ranked_sets
 from aflite_assets.analysis.scores.questions import question_counts, questions_of
+from aflite_assets.analysis.scores.score_tables import train_rows
 from aflite_assets.analysis.scores.subsets import PartName, category_parts, subsets_of, zero_shot_subsets
 from aflite_assets.analysis.tidy import record_of
 from aflite_assets.studies import functions

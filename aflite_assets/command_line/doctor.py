@@ -56,7 +56,7 @@ def problems(*, deep: bool, fix: bool) -> Iterator[Problem]:
 
     Dagster's instance is checked if `DAGSTER_HOME` is set.
     """
-    from aflite_assets.command_line.refresh_commands_actions import look
+    from aflite_assets.command_line.refresh_commands import look
     from aflite_assets.refresh.status import problems as problems_of_dataset
     from aflite_assets.specs.registry import load_registry
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from aflite_assets.command_line import backup, compare, doctor, init, prune, push, serve, web
-from aflite_assets.command_line import refresh_commands as refreshing
+from aflite_assets.command_line import refresh_arguments as refreshing
 from aflite_assets.command_line.fixing import command as fix
 from aflite_assets.command_line.scanning import command as scan
 from aflite_assets.command_line.specs_by_name import spec_of

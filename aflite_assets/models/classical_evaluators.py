@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.models.classical.inputs import fit_inputs
-from aflite_assets.models.families import classical_family
 from aflite_assets.models.family import Matrix
+from aflite_assets.models.family_registry import classical_family
 from aflite_assets.models.training.predictions import Evaluation, ModelPredictions
 from aflite_assets.processors import one_blas_thread
 from aflite_assets.specs.models.kinds import ClassicalModelSpec

@@ -11,8 +11,8 @@ import numpy as np
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.families import neural_family
 from aflite_assets.models.family import BuiltModel, ModelInputs, other_labels
+from aflite_assets.models.family_registry import neural_family
 from aflite_assets.models.global_state import quiet_libraries
 from aflite_assets.specs.models.kinds import NeuralModelSpec
 

@@ -5,7 +5,7 @@ weights.
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import answer_pairs
 from aflite_assets.errors import ModelError
-from aflite_assets.models.families import family_of, kinds_for
+from aflite_assets.models.family_registry import family_of, kinds_for
 from aflite_assets.specs.models.kinds import EncoderSpec, EvaluatorSpec
 from aflite_assets.specs.models.settings import IdentityEncoderSpec
 

@@ -19,7 +19,7 @@ from aflite_assets.assets import common
 from aflite_assets.assets.steps import attempts
 from aflite_assets.automation.run_requests import opened_instance
 from aflite_assets.command_line.main import INTERRUPTED, main
-from aflite_assets.command_line.refresh_commands_actions import FAILED, PAUSED, WAITING
+from aflite_assets.command_line.refresh_commands import FAILED, PAUSED, WAITING
 from aflite_assets.errors import ModelError
 from aflite_assets.models import evaluators
 from aflite_assets.refresh.due import HOW_TO_START

@@ -9,7 +9,7 @@ import pytest
 
 import definitions
 from aflite_assets.automation import runs_of_datasets
-from aflite_assets.command_line import refresh_commands_actions
+from aflite_assets.command_line import refresh_commands
 from aflite_assets.command_line.main import main
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import load_registry
@@ -50,7 +50,7 @@ def test_plan_counts_no_rows_where_none_were_added_or_the_tables_are_large(
     assert " rows" not in said(capsys, "plan", "points")
     write_table(table, rows=140, seed=2)
     assert "; train has 140 rows, 20 new" in said(capsys, "plan", "points")
-    monkeypatch.setattr(refresh_commands_actions, "MOST_BYTES", 100)
+    monkeypatch.setattr(refresh_commands, "MOST_BYTES", 100)
     assert " rows" not in said(capsys, "plan", "points")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from aflite_assets.models.families import kinds_for
+from aflite_assets.models.family_registry import kinds_for
 
 ROOT = Path(__file__).parents[2]
 MODULE = Path(__file__).parent / "tiny_package" / "tiny_models.py"

@@ -6,7 +6,7 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.classifiers import new_classifier
 from aflite_assets.models.devices import SMALL_MODEL
-from aflite_assets.models.families import neural_family, trains_in_one_thread
+from aflite_assets.models.family_registry import neural_family, trains_in_one_thread
 from aflite_assets.specs.models.kinds import OneStageSpec
 from aflite_assets.specs.models.settings import (
     ImageModelSpec,

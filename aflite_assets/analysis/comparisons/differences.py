@@ -14,9 +14,9 @@ from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.analysis.intervals import Trainings
 from aflite_assets.analysis.rules.verdicts import FEWEST_ROWS, FEWEST_RUNS, Bar, Claim, Family, Side, judge
 from aflite_assets.analysis.scores import subsets
-from aflite_assets.analysis.scores.accuracies import Place, TestedOn, points, score_table
 from aflite_assets.analysis.scores.accuracy import TOP, finished_rows, trained_right
 from aflite_assets.analysis.scores.judges import judging
+from aflite_assets.analysis.scores.score_tables import Place, TestedOn, points, score_table
 from aflite_assets.analysis.scores.subsets import Part, Subset
 from aflite_assets.analysis.tidy import TidyTable, record_of
 from aflite_assets.analysis.train_sets import compared_pairs, control_of, in_order, is_filtered_set, unweighted

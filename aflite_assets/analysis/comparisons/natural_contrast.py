@@ -12,8 +12,8 @@ import numpy as np
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
 from aflite_assets.analysis.intervals import CrossedInterval, Trainings, contrast_interval, group_codes
-from aflite_assets.analysis.scores.accuracies import Place
 from aflite_assets.analysis.scores.accuracy import gold_margins, trained_right
+from aflite_assets.analysis.scores.score_tables import Place
 from aflite_assets.analysis.scores.subsets import headline_set
 
 BINS = 10

@@ -14,7 +14,7 @@ from aflite_assets.command_line.preview.run_plan import RunPlan, StudyPreview, T
 from aflite_assets.command_line.preview.timing import Speeds
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.families import trains_in_one_thread
+from aflite_assets.models.family_registry import trains_in_one_thread
 from aflite_assets.processors import processes_at_once
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.models.fine_tuning import FineTunedSpec

@@ -22,7 +22,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.families import classical_family
+from aflite_assets.models.family_registry import classical_family
 from aflite_assets.processors import available_cores
 from aflite_assets.scan.scan import ScanSettings, scan_examples
 from aflite_assets.specs.models.kinds import ClassicalModelSpec, EncoderSpec, NeuralModelSpec, OneStageSpec

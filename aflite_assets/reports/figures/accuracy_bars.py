@@ -10,7 +10,7 @@ from typing import Literal
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.facts import TestSetFacts
-from aflite_assets.analysis.scores.accuracies import Accuracy
+from aflite_assets.analysis.scores.score_tables import Accuracy
 from aflite_assets.reports.sentences.finding import whole_accuracies
 from aflite_assets.reports.sentences.first_screen import FirstScreen
 from aflite_assets.text import count, percent

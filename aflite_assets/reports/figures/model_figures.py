@@ -9,7 +9,7 @@ import numpy as np
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.falls import Fall, FallTerm
 from aflite_assets.analysis.inputs.records import Unit
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.score_tables import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import TRAIN_SETS
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, Picture

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.cues import ClassBlocks
 from aflite_assets.analysis.rows.measured import DataMapMeans, LengthShare
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy, TestedOn
+from aflite_assets.analysis.scores.score_tables import ACCURACIES, Accuracy, TestedOn
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, Picture, new_figure, series_style

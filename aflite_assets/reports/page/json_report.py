@@ -1,7 +1,7 @@
 """The numbers of the report as one JSON-serialisable dict, from the same tables as the page."""
 
 from aflite_assets.analysis.analysis import TABLES, Analysis
-from aflite_assets.analysis.scores.accuracies import TRAININGS
+from aflite_assets.analysis.scores.score_tables import TRAININGS
 from aflite_assets.analysis.tidy import JsonValue, to_json
 from aflite_assets.reports.inputs import ReportInputs
 from aflite_assets.reports.sentences.summary import plain_summary

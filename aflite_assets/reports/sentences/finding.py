@@ -8,7 +8,7 @@ from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS, fallen_set
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.analysis.rules.dataset_verdict import Code
 from aflite_assets.analysis.rules.leaning import LEAST_NAMED, PropertyLeaning
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.score_tables import ACCURACIES, Accuracy
 from aflite_assets.reports.sentences.finding_cues import REBALANCE, UNREAD, changed_in, column_advice, is_unread
 from aflite_assets.reports.sentences.leaning import constructed_loss_text, is_test_of, mending
 from aflite_assets.reports.sentences.verdict import VerdictWords

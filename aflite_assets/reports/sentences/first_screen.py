@@ -8,7 +8,7 @@ from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.filtering_verdict import FilteringVerdict
 from aflite_assets.analysis.comparisons.versions import VersionComparison
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
-from aflite_assets.analysis.scores.accuracies import TRAININGS
+from aflite_assets.analysis.scores.score_tables import TRAININGS
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences.attributes import harder_sentences
 from aflite_assets.reports.sentences.finding import FindingWords, Tone, tells_without_question, tone_of

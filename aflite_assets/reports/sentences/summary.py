@@ -8,8 +8,8 @@ from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.comparisons.falls import CHALLENGE_FALLS
 from aflite_assets.analysis.comparisons.leanings import LEANINGS
 from aflite_assets.analysis.inputs.cues import PLANTED
-from aflite_assets.analysis.scores.accuracies import TRAININGS
 from aflite_assets.analysis.scores.judges import ONE_ANSWER, one_answer_names, same_kind
+from aflite_assets.analysis.scores.score_tables import TRAININGS
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.reports.sentences import comparisons, filtering
 from aflite_assets.reports.sentences.attributes import attributes_line

@@ -9,7 +9,7 @@ from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Differen
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rows.measured import ANNOTATORS, AnnotatorAgreement
 from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.score_tables import ACCURACIES, Accuracy
 from aflite_assets.analysis.scores.subsets import MAX_CLASSES_APART, MAX_LABELS_APART
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having

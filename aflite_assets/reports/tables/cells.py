@@ -10,7 +10,7 @@ from aflite_assets.analysis.comparisons.falls import FallTerm
 from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.rules.leaning import PropertyLeaning
 from aflite_assets.analysis.rules.verdicts import Verdict
-from aflite_assets.analysis.scores.accuracies import Accuracy
+from aflite_assets.analysis.scores.score_tables import Accuracy
 from aflite_assets.reports.tables.table import NOTHING, Column, Heading, TableCell
 from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, percent, short, signed_points, value_text
 from aflite_assets.wording import counted, truncate

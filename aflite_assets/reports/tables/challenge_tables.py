@@ -7,7 +7,7 @@ from functools import partial
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts, TestSetFacts
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.score_tables import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import control_of, is_filtered_set
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, having

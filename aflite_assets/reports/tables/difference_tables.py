@@ -11,7 +11,7 @@ from aflite_assets.analysis.facts import DatasetFacts
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP
 from aflite_assets.analysis.rules.leaning import FEWEST_CARRIERS, PropertyLeaning
 from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.score_tables import ACCURACIES, Accuracy
 from aflite_assets.analysis.train_sets import is_filtered_set
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import NOTHING, Cells, Column, Heading, TableCell, TableSpec, having

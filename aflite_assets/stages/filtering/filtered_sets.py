@@ -30,8 +30,8 @@ from aflite_assets.results.files import link_or_copy, write_json
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import FilterSpec, compared_name
 from aflite_assets.stages.filtering.filter_inputs import FilterInputs, before_quarantine, copy_codes
+from aflite_assets.stages.filtering.last_log_line import stop_line
 from aflite_assets.stages.filtering.row_words import DatasetWords
-from aflite_assets.stages.filtering.stop_line import stop_line
 from aflite_assets.stages.shared.published import (
     FILTER_RUNS,
     LABEL_ERRORS,

@@ -68,7 +68,7 @@ def _models(
 
 
 def _make(settings: EncoderSpec | OneStageSpec, *, architecture: bool = False) -> str:
-    from aflite_assets.models.families import family_of
+    from aflite_assets.models.family_registry import family_of
 
     family = family_of(settings)
     if family is None:

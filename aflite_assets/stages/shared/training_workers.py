@@ -23,7 +23,7 @@ from aflite_assets.cluster import Cluster, Needs, Work, Workers
 from aflite_assets.cluster.protocol import Log
 from aflite_assets.errors import AfliteError, ModelError, as_sent
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.families import trains_in_one_thread
+from aflite_assets.models.family_registry import trains_in_one_thread
 from aflite_assets.models.training.epochs import read_epochs
 from aflite_assets.processes import available_memory
 from aflite_assets.processors import THREADS, processes_at_once, threads_per_step

@@ -14,8 +14,8 @@ from aflite_assets.analysis.analysis import TABLES, Analysis, analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.intervals import crossed_interval, label_mean_interval
-from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.analysis.scores.accuracy import trained_right
+from aflite_assets.analysis.scores.score_tables import ACCURACIES
 from aflite_assets.analysis.tidy import TidyTable
 from tests.planted_comparisons import PARTS
 

@@ -11,8 +11,8 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.inputs.records import RANKING_OVERLAP, BenchmarkData, RankingOverlap, RankingPair
 from aflite_assets.analysis.intervals import crossed_interval
-from aflite_assets.analysis.scores.accuracies import ACCURACIES
 from aflite_assets.analysis.scores.accuracy import correct_rows
+from aflite_assets.analysis.scores.score_tables import ACCURACIES
 from tests.planted_comparisons import KEPT_BY, OTHER, PAIR, ranked_cells
 
 

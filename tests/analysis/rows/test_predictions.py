@@ -16,7 +16,7 @@ from aflite_assets.analysis.rows.table import (
     TEST_ROWS_FILE,
     write_predictions,
 )
-from aflite_assets.analysis.scores.accuracies import seed_scores
+from aflite_assets.analysis.scores.score_tables import seed_scores
 from aflite_assets.data.examples import Examples
 
 

@@ -8,7 +8,7 @@ import pytest
 from aflite_assets.analysis.analysis import Analysis, analyse
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.inputs.weak_models import SecondPhase
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.score_tables import ACCURACIES, Accuracy
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import MAX_BYTES, Picture
 from aflite_assets.studies.forgettables.reports.figures import forgettable_pictures

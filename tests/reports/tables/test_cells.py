@@ -7,7 +7,7 @@ import pytest
 
 from aflite_assets.analysis.comparisons.differences import Difference
 from aflite_assets.analysis.rules.verdicts import Verdict
-from aflite_assets.analysis.scores.accuracies import Accuracy
+from aflite_assets.analysis.scores.score_tables import Accuracy
 from aflite_assets.reports.tables import cells
 from aflite_assets.text import percent, short
 

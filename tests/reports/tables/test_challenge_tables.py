@@ -11,7 +11,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, paired_differences
 from aflite_assets.analysis.comparisons.falls import FALLS
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.analysis.scores.accuracies import ACCURACIES
+from aflite_assets.analysis.scores.score_tables import ACCURACIES
 from aflite_assets.reports.page.markdown import tables_markdown
 from aflite_assets.reports.tables.accuracy_tables import ACCURACY, IN_DISTRIBUTION
 from aflite_assets.reports.tables.all_tables import SHOWN

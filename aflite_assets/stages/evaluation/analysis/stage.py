@@ -7,7 +7,7 @@ import pyarrow as pa
 from aflite_assets.analysis.analysis import Analysis, analyse, write_analysis, write_evidence
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rows.table import write_predictions, write_row_tables
-from aflite_assets.analysis.scores.accuracies import ACCURACIES
+from aflite_assets.analysis.scores.score_tables import ACCURACIES
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft
 from aflite_assets.specs.dataset import DatasetSpec

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
-from aflite_assets.analysis.scores.accuracies import TestedOn
+from aflite_assets.analysis.scores.score_tables import TestedOn
 from aflite_assets.analysis.scores.subsets import Subset
 from aflite_assets.studies.forgettables.analysis.records import Forgettables
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from aflite_assets.analysis.analysis import Analysis
 from aflite_assets.analysis.inputs.weak_models import SecondPhase, WeakModelFacts
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.score_tables import ACCURACIES, Accuracy
 from aflite_assets.reports.figures import drawing
 from aflite_assets.reports.figures.drawing import GREY, Picture
 from aflite_assets.studies.forgettables.analysis.accuracies import OVERLAP

@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, Accuracy
+from aflite_assets.analysis.scores.score_tables import ACCURACIES, Accuracy
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, declared, having
 from aflite_assets.studies.forgettables.analysis import analysis as forgettables

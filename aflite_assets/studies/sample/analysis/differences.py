@@ -7,8 +7,8 @@ from aflite_assets.analysis.comparisons.differences import Difference, claim_on,
 from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.analysis.rules.verdicts import Bar, Claim
 from aflite_assets.analysis.scores import subsets
-from aflite_assets.analysis.scores.accuracies import Place
 from aflite_assets.analysis.scores.accuracy import trained_right
+from aflite_assets.analysis.scores.score_tables import Place
 
 
 def sample_costs(data: BenchmarkData) -> Iterator[tuple[Difference, Claim]]:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from aflite_assets.analysis.inputs.records import BenchmarkData
-from aflite_assets.analysis.scores.accuracies import Place, points, score_table
+from aflite_assets.analysis.scores.score_tables import Place, points, score_table
 from tests.planted_comparisons import cell_accuracy
 
 

@@ -10,7 +10,7 @@ from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.analysis.intervals import wilson_interval
-from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, Accuracy
+from aflite_assets.analysis.scores.score_tables import ACCURACIES, SCORES, Accuracy
 from aflite_assets.studies.forgettables.analysis.accuracies import OVERLAP
 from tests.planted_comparisons import SHARES, cell_accuracy
 

@@ -8,7 +8,7 @@ import pytest
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset
 from aflite_assets.stages.filtering.filter_inputs import FilterInputs
-from aflite_assets.stages.filtering.stop_line import stop_line
+from aflite_assets.stages.filtering.last_log_line import stop_line
 
 
 def _inputs(settings: FilterSettings) -> FilterInputs:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.answers import RIGHT
+from aflite_assets.data.formats.answers import RIGHT, WRONG
 
 _BLOCK = 4096
 """Number of answers whose features are processed together."""
@@ -32,9 +32,9 @@ def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | 
 def right_class(label_names: Sequence[str]) -> int | None:
     """Return the class number of right answers, or None if the rows are not right and wrong answers.
 
-    There must be two classes, and one of them must have the name for right answers.
+    The two classes must have the names for right and for wrong answers. Classes such as left and right are no answers.
     """
-    return label_names.index(RIGHT) if RIGHT in label_names and len(label_names) == 2 else None
+    return label_names.index(RIGHT) if sorted(label_names) == sorted((RIGHT, WRONG)) else None
 
 
 def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: bool = False) -> bool:

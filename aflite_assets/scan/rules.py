@@ -177,6 +177,34 @@ def best_ranges(
     return found
 
 
+def most_significant(number: Number, rows: np.ndarray, is_class: np.ndarray, low: int, high: int) -> tuple[int, int]:
+    """Return the range within the bins `low` to `high` whose share of the class differs most from the share of the
+    rest, in standard deviations of chance.
+
+    The range with the largest difference is often too wide if the class is rare, because bins beside a cue add to the
+    difference by chance. One edge is moved at a time, until neither can be moved to a larger value.
+    """
+    inside = np.bincount(number.codes[rows][is_class] + 1, minlength=number.bins + 1).cumsum()
+    total = np.bincount(number.codes[rows] + 1, minlength=number.bins + 1).cumsum()
+    own, everyone = int(is_class.sum()), len(rows)
+
+    def deviations(lows: np.ndarray | int, highs: np.ndarray | int) -> np.ndarray:
+        has, of_class = total[highs] - total[lows], inside[highs] - inside[lows]
+        chance = has * (everyone - has) / everyone
+        return np.asarray((of_class - has * own / everyone) / np.sqrt(np.maximum(chance, 0.5)))
+
+    best, end = -np.inf, high + 1
+    while True:
+        highs = np.arange(low + 1, end + 1)
+        end = int(highs[deviations(low, highs).argmax()])
+        lows = np.arange(low, end)
+        found = deviations(lows, end)
+        low = int(lows[found.argmax()])
+        if found.max() <= best:
+            return low, end - 1
+        best = float(found.max())
+
+
 def _value_rules(
     others: Sequence[Rule], properties: Properties, rows: np.ndarray, labels: np.ndarray, counts: ClassCounts
 ) -> list[Rule]:
@@ -286,8 +314,10 @@ def fitted(rule: Rule, properties: Properties, rows: np.ndarray, counts: ClassCo
         found = best_values(properties.categories[part.index], rows, counts.labels[rows], counts)
         values = next((values for label, values, _ in found if label == rule.label), part.values)
         return replace(rule, parts=(replace(part, values=values),))
-    ranges = best_ranges(properties.numbers[part.index], rows, counts.labels[rows], counts)
+    number = properties.numbers[part.index]
+    ranges = best_ranges(number, rows, counts.labels[rows], counts)
     low, high = next(((low, high) for label, low, high, _ in ranges if label == rule.label), (part.low, part.high))
+    low, high = most_significant(number, rows, counts.labels[rows] == rule.label, low, high)
     return replace(rule, parts=(replace(part, low=low, high=high),))
 
 

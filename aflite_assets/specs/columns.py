@@ -32,7 +32,7 @@ class ColumnsSpec(StrictSpec):
     group: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None,
         description="column of groups: rows with the same value are never split; with several columns, rows that "
-        "share a value in any of them",
+        "share a value in any of them (in different columns too, so numbers of different things need different names)",
     )
     question: str | None = Field(
         None, description="answers with the same value belong to the same question; default: the group"

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.loading import content_fingerprint, load_source, source_places
 from aflite_assets.data.raw_table.columns import input_columns
+from aflite_assets.data.raw_table.table import build_raw_table, implied_columns
 from aflite_assets.data.synthetic.circles import circles
 from aflite_assets.data.synthetic.digits import digits
 from aflite_assets.errors import DataError, MissingDataError
@@ -120,6 +121,36 @@ def test_fingerprint_of_a_table_that_names_images_has_the_images(tmp_path: Path,
     lost = _source(format="csv", splits={"train": str(tmp_path / "a.csv")}, images=str(tmp_path / "lost"))
     with pytest.raises(MissingDataError, match=r"`images`: the folder '.*lost' does not exist; correct the path"):
         content_fingerprint(lost)
+
+
+def test_table_that_names_an_image_twice_needs_other_ids_and_an_empty_name_is_refused(
+    tmp_path: Path, image_folder: Path
+) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("picture,label\ncat/0.png,cat\ndog/3.png,dog\ncat/0.png,cat\n")
+    source = _source(format="csv", splits={"train": str(file)}, images=str(image_folder))
+
+    def ids(columns: ColumnsSpec) -> list[str]:
+        raw = build_raw_table(
+            load_source(source),
+            columns=implied_columns(source, columns),
+            label_names=None,
+            unlabelled=(),
+            limit=None,
+            seed=0,
+        )
+        return raw.examples.table["source_id"].to_pylist()
+
+    message = (
+        "column 'picture' has 'cat/0.png' in rows 1 and 3; set `columns.id` to a column of unique ids, or to null to"
+    )
+    with pytest.raises(DataError, match=message):
+        ids(ColumnsSpec(image="picture"))
+    first, other, again = ids(ColumnsSpec(image="picture", id=None))
+    assert first == again != other
+    file.write_text("picture,label\ncat/0.png,cat\n,dog\n")
+    with pytest.raises(DataError, match=r"row 2 of column 'picture' is empty; write the name of an image, .*line 3 of"):
+        ids(ColumnsSpec(image="picture"))
 
 
 @pytest.mark.parametrize("kind", ["<f4", ">f8", "<f2", "<i4", "|u1", "|b1"])

@@ -58,3 +58,10 @@ def test_right_is_one_of_two_classes() -> None:
     assert (right_class(("wrong", "right")), right_class(("right", "wrong"))) == (1, 0)
     assert right_class(("right", "wrong", "open")) is None
     assert right_class(("yes", "no")) is None
+
+
+def test_left_and_right_are_no_answers_even_if_every_group_has_both() -> None:
+    columns = {"row_id": range(4), "split": ["train"] * 4, "label": [0, 1, 1, 0], "text": list("abcd")}
+    articles = Examples(pa.table(columns | {"group": [0, 0, 1, 1]}), ("left", "right"))
+    assert right_class(articles.label_names) is None
+    assert right_answers(articles) is None

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.command_line.scanning.choice_files import (
-    OWN_COLUMNS,
     choice_hint,
     choice_rows,
     choice_source,
@@ -16,7 +15,7 @@ from aflite_assets.command_line.scanning.choice_files import (
     understood_choices,
     unread_columns,
 )
-from aflite_assets.data.formats.answers import ANSWER, DROPPED, GROUP, LABEL, TEXT
+from aflite_assets.data.formats.answers import ANSWER, DROPPED, GROUP, LABEL, OWN_COLUMNS, TEXT
 from aflite_assets.data.formats.encoding_fit import open_text
 from aflite_assets.data.formats.image_folders import image_paths, image_table
 from aflite_assets.data.formats.tables import read_table_file

@@ -9,7 +9,6 @@ from pathlib import Path
 import pyarrow as pa
 import yaml
 
-from aflite_assets.data.formats.answers import ANSWER, GROUP, ID, LABEL, LINKS, TEXT
 from aflite_assets.data.formats.choices import choice_tables
 from aflite_assets.data.formats.preferences import NAMES as PREFERENCE_NAMES
 from aflite_assets.data.formats.preferences import columns_of, how_read, plain_name, preference_tables
@@ -23,9 +22,6 @@ from aflite_assets.specs.sources import (
     as_tuple,
 )
 from aflite_assets.wording import quoted, quoted_list
-
-OWN_COLUMNS = (TEXT, ANSWER, LABEL, ID, GROUP, *LINKS)
-"""Columns that rows of answers have beside those of their table."""
 
 _SPLIT = "all rows"
 _QUESTIONS = ("question", "prompt", "query", "stem", "question_stem", "question_text", "goal", "ctx", "sentence")

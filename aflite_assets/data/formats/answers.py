@@ -21,6 +21,9 @@ LINKS = ("prompt_link", "answer_link")
 `prompt_link` is also equal for questions with the same prompt, and `answer_link` for questions with a common answer.
 """
 
+OWN_COLUMNS = (TEXT, ANSWER, LABEL, ID, GROUP, *LINKS)
+"""Columns that rows of answers have beside those of their table; columns of the table with these names are left out."""
+
 LINKS_VERSION = "2"
 """Version of the code that links questions, for the keys of results that depend on it."""
 

@@ -104,7 +104,8 @@ def _right_column(source: MultipleChoiceSource) -> str:
 
 
 def _is_list(table: pa.Table, source: MultipleChoiceSource) -> bool:
-    return pa.types.is_list(table[_answer_columns(source)[0]].type)
+    kind = table[_answer_columns(source)[0]].type
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _require(split: str, table: pa.Table, source: MultipleChoiceSource) -> None:

@@ -6,7 +6,7 @@ Images are not decoded.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path, PurePath
 
 import pyarrow as pa
@@ -93,9 +93,11 @@ def named_images(split: str, column: str, names: Sequence[str | None], folder: P
     row = next((row for row, name in enumerate(inside) if name not in known), None)
     if row is not None:
         near = did_you_mean(inside[row], list(known)[:1000]) or "; correct the name, or the folder in `images`"
+        named = f"names {names[row]!r}, but the folder {str(folder)!r} has no such image{near}"
+        if not names[row]:
+            named = "is empty; write the name of an image, or delete the row"
         raise BadRowError(
-            f"split {split!r}: row {row + 1} of column {column!r} names {names[row]!r}, but the folder {str(folder)!r} "
-            f"has no such image{near}",
+            f"split {split!r}: row {row + 1} of column {column!r} {named}",
             place=f"split {split!r}",
             row=row,
         )
@@ -122,7 +124,7 @@ def _labels_from_file(split: str, place: LabelledFolder, paths: list[Path]) -> l
         return [parts[0] for parts in fields]
     names = {key: row for row, path in enumerate(paths) for key in (path.as_posix(), path.name, path.stem)}
     labels: dict[int, str] = {}
-    for number, (name, label) in enumerate(_names_and_labels(split, file, fields), 1):
+    for number, (name, label) in enumerate(_names_and_labels(split, file, fields, names), 1):
         row = names.get(name)
         if row is None and number > 1:
             raise DataError(
@@ -156,7 +158,10 @@ def _label_lines(split: str, file: Path, *, encoding: str) -> list[list[str]]:
     return [[part for part in re.split(r"[,\t ]+", line.strip()) if part] for line in lines if line.strip()]
 
 
-def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[tuple[str, str]]:
+def _names_and_labels(
+    split: str, file: Path, fields: list[list[str]], images: Collection[str]
+) -> list[tuple[str, str]]:
+    """Return the name and the label of each line; the first line is a header if its name is not in `images`."""
     short = next((number for number, parts in enumerate(fields, 1) if len(parts) < 2), None)
     if short is not None:
         raise DataError(
@@ -164,21 +169,27 @@ def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[t
             "name and label; separate them by a comma, a tab or spaces, or write only labels in all lines, in the "
             "order of the images' names"
         )
-    wordy = next((number for number, parts in enumerate(fields, 1) if number > 1 and _is_wordy(parts)), None)
+    no_header = [(number, parts) for number, parts in enumerate(fields, 1) if number > 1 or parts[0] in images]
+    wordy = next((number for number, parts in no_header if not _are_boxes(parts[2:], label=parts[1])), None)
     if wordy is not None:
         raise DataError(
-            f"split {split!r}: line {wordy} of {str(file)!r} has words after the label {fields[wordy - 1][1]!r}; write "
-            "class names without spaces"
+            f"split {split!r}: line {wordy} of {str(file)!r} has words or numbers after the label "
+            f"{fields[wordy - 1][1]!r} that are not bounding boxes; write class names without spaces"
         )
     return [(parts[0], parts[1]) for parts in fields]
 
 
-def _is_wordy(parts: list[str]) -> bool:
-    """Return True if the label is followed by anything other than bounding boxes.
+def _are_boxes(parts: list[str], *, label: str) -> bool:
+    """Return True if the parts after a label are nothing but bounding boxes.
 
     A bounding box has four numbers, and each further box begins with the same label.
     """
-    return any(part != parts[1] and not re.fullmatch(r"-?[0-9.]+", part) for part in parts[2:])
+    numbers = [part for place, part in enumerate(parts) if place % 5 != 4]
+    return (
+        (not parts or len(parts) % 5 == 4)
+        and all(re.fullmatch(r"-?[0-9.]+", part) for part in numbers)
+        and set(parts[4::5]) <= {label}
+    )
 
 
 def _refuse_unclear_order(split: str, file: Path, paths: list[Path]) -> None:

@@ -141,8 +141,8 @@ def given_ids(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
         if value is None or rows.setdefault(value, row) != row:
             seen = f"is empty in row {row + 1}" if value is None else _twice(value, rows[value], row)
             raise BadRowError(
-                f"split {split!r}: column {name!r} {seen}; set `columns.id` to a column of unique ids, or remove "
-                "`columns.id` to use hashes of the content",
+                f"split {split!r}: column {name!r} {seen}; set `columns.id` to a column of unique ids, or to null to "
+                "use hashes of the content",
                 place=f"split {split!r}",
                 row=row,
             )

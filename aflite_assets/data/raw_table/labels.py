@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,16 @@ def label_texts(column: pa.ChunkedArray) -> list[str | None]:
         DataError: values cannot be read as text.
     """
     return [label_text(value) for value in as_texts(column)]
+
+
+def has_no_other(columns: Iterable[pa.ChunkedArray], values: Iterable[LabelValue]) -> bool:
+    """Return True if all labels in the columns are empty or among the values.
+
+    Raises:
+        DataError: labels cannot be read as text.
+    """
+    known = {None, *map(label_text, values)}
+    return all(known.issuperset(label_texts(column)) for column in columns)
 
 
 def class_names(names: LabelNames) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 The modules `columns`, `labels`, `annotators` and `value_limits` check the content of the columns.
 """
 
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from aflite_assets.data.formats.answers import (
     ID,
     LABEL,
     LINKS,
+    OWN_COLUMNS,
     RIGHT,
     TEXT,
     WRONG,
@@ -33,7 +35,7 @@ from aflite_assets.data.raw_table.columns import (
     require_columns,
 )
 from aflite_assets.data.raw_table.copies import DroppedCopies, without_copies
-from aflite_assets.data.raw_table.labels import LabelNames, Labels, class_of, one_class_text, read_labels
+from aflite_assets.data.raw_table.labels import LabelNames, Labels, class_of, has_no_other, one_class_text, read_labels
 from aflite_assets.data.raw_table.swapped import swapped_hint
 from aflite_assets.data.raw_table.values import as_texts
 from aflite_assets.data.rows import rows_at
@@ -42,6 +44,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.specs.columns import ColumnsSpec, subset_name
 from aflite_assets.specs.core import AnnotationsSpec, LabelValue
 from aflite_assets.specs.sources import (
+    ChoiceSource,
     CirclesSource,
     DigitsSource,
     FeatureSource,
@@ -80,6 +83,9 @@ def implied_columns(
 
     `tables`: the source's tables, which determine the attributes of preferences. The column of subsets is always an
     attribute, even if the spec names other attributes.
+
+    Raises:
+        DataError: rows of answers have a column of their own with the name of an attribute.
     """
     implied: dict[str, Any] = {}
     match source:
@@ -111,7 +117,22 @@ def implied_columns(
     subset = subset_name(source)
     if "attributes" not in missing and subset in implied.get("attributes", ()) and subset not in columns.attributes:
         missing["attributes"] = (*columns.attributes, subset)
+    refuse_own_columns(source, (*columns.attributes, *source.attributes))
     return columns.model_copy(update=missing)
+
+
+def refuse_own_columns(source: SourceSpec, names: Iterable[str]) -> None:
+    """Raise an error if an attribute or category of questions has the name of a column that every row of an answer has.
+
+    Raises:
+        DataError: a name is in `OWN_COLUMNS` and is not the column of question ids.
+    """
+    for name in names:
+        if isinstance(source, ChoiceSource) and name in OWN_COLUMNS and name != source.id:
+            raise DataError(
+                f"the column {name!r} cannot be an attribute, subset or category, because rows of answers have a "
+                "column of their own with this name; rename the column in the source, or do not name it in the spec"
+            )
 
 
 def build_raw_table(
@@ -196,8 +217,10 @@ def _build(
                 f"split {split!r} has no rows; correct the source, or remove the split from the dataset's YAML file"
             )
         require_columns(split, table, columns)
-    if columns.question is not None:
-        unlabelled = (*unlabelled, *DROPPED)
+    # In other data, such as votes on two models, a tie may be a class of its own.
+    known, found = (*unlabelled, RIGHT, WRONG, *DROPPED), (table[columns.label] for table in tables.values())
+    asked = columns.question is not None and has_no_other(found, known)
+    unlabelled = (*unlabelled, *DROPPED) if asked else unlabelled
     labels = _labels(tables, columns, names=label_names, unlabelled=unlabelled)
     if label_names is None:
         refuse_amounts(columns.label, labels.names)
@@ -236,7 +259,7 @@ def _build(
         {split: int((numbers < 0).sum()) for split, numbers in labels.numbers.items()},
         {name: len(split.rows) for name, split in splits.items()},
         dropped,
-        {} if columns.question is None else {split: _dropped(table[columns.label]) for split, table in tables.items()},
+        {split: _dropped(table[columns.label]) for split, table in tables.items()} if asked else {},
     )
 
 
@@ -361,17 +384,20 @@ _OTHER_LABEL = "set `columns.label` to another column, or list the values in `la
 
 
 def refuse_amounts(column: str, names: tuple[str, ...], *, remedy: str = _OTHER_LABEL) -> None:
-    """Raise an error if all labels are numbers and some have fractions.
-
-    `remedy` is the last part of the message.
+    """Raise an error that ends with `remedy` if all labels are numbers and some have fractions, or are NaN or infinite.
 
     Raises:
-        DataError: the column contains amounts, not classes.
+        DataError: the column contains amounts or missing numbers, not classes.
     """
     try:
         amounts = [name for name in names if not float(name).is_integer()]
     except ValueError:
         return
+    if amounts and not any(math.isfinite(float(name)) for name in amounts):
+        raise DataError(
+            f"column {column!r} contains {amounts[0]!r} beside whole numbers; if such rows have no label, empty these "
+            f"cells in the source or add {amounts[0]!r} to `unlabelled`; otherwise {remedy}"
+        )
     if amounts:
         raise DataError(
             f"column {column!r} contains numbers with fractions (such as {amounts[0]}), which are amounts and not "

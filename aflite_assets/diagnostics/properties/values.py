@@ -4,6 +4,7 @@ Artefacts are listed in `artefacts`, and associations with the label are tested 
 of files are in `scan`, and cues of removed rows are in `evidence.cues`.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -15,10 +16,16 @@ from aflite_assets.data.raw_table.standardise import Scale, source_values
 from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.evidence.lengths import lengths
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
-from aflite_assets.diagnostics.numbers import measured_numbers, number_in
+from aflite_assets.diagnostics.numbers import as_numbers, measured_numbers, number_in
 from aflite_assets.diagnostics.properties.artefacts import Reason, is_identifier, reason_of
 from aflite_assets.diagnostics.record_tables import bin_edges, binned
 from aflite_assets.diagnostics.score_tests import FEWEST_ROWS, label_ties
+
+ORDERED = 0.8
+"""Smallest tie of the ranges of a number to the labels, as a share of the tie of its single values."""
+
+LEAST_DEVIATIONS = 3.0
+"""Smallest tie of the ranges, in standard deviations of chance."""
 
 MISSING = "none"
 """Value of rows that lack an attribute."""
@@ -78,13 +85,17 @@ def properties_of(
 def attribute_properties(train: Examples, declared: frozenset[str] = frozenset()) -> Iterator[Property]:
     """Yield the attributes as properties; `declared`: names of attributes that are no part of the task.
 
-    The raw table has attributes as text. Attributes of many different numbers are numeric; few numbers may be codes.
+    The raw table has attributes as text. Attributes of many different numbers are numeric. Few different numbers may be
+    codes, so they are numeric only if neighbouring numbers go with the same classes (`is_ordered`).
     """
     for column in train.table.column_names:
         if not column.startswith("attribute."):
             continue
         name = column.removeprefix("attribute.")
-        numbers = measured_numbers(train.table[column].to_pylist())
+        values = train.table[column].to_pylist()
+        numbers = measured_numbers(values)
+        if numbers is None and (few := as_numbers(values)) is not None and is_ordered(few, train.labels):
+            numbers = few
 
         def read(
             rows: Examples, of_set: str, column: str = column, numeric: bool = numbers is not None
@@ -101,6 +112,32 @@ def attribute_properties(train: Examples, declared: frozenset[str] = frozenset()
         if numbers is not None:
             one = replace(one, edges=bin_edges(numbers), reason=reason or _identifier_reason(name, numbers))
         yield one
+
+
+def is_ordered(numbers: np.ndarray, labels: np.ndarray) -> bool:
+    """Return True if ranges of a number are tied to the labels nearly as much as its single values are.
+
+    Ties are chi-squared statistics minus their degrees of freedom. The tie of the ranges, which are those of
+    `bin_edges`, must be significant, and at least `ORDERED` of the tie of the values.
+    """
+    known = np.isfinite(numbers)
+    edges = bin_edges(numbers)
+    by_range, by_value = (
+        _tie(codes, labels[known]) for codes in (np.searchsorted(edges, numbers[known]), numbers[known])
+    )
+    return by_range[0] > LEAST_DEVIATIONS * math.sqrt(2 * by_range[1]) and by_range[0] >= ORDERED * by_value[0]
+
+
+def _tie(values: np.ndarray, labels: np.ndarray) -> tuple[float, int]:
+    """Return the chi-squared statistic of values and labels minus its degrees of freedom, and these."""
+    (names, value), (classes, label) = (np.unique(one, return_inverse=True) for one in (values, labels))
+    freedom = (len(names) - 1) * (len(classes) - 1)
+    if not freedom:
+        return 0.0, 0
+    observed = np.bincount(value * len(classes) + label, minlength=len(names) * len(classes))
+    table = observed.reshape(len(names), len(classes))
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / len(values)
+    return float(((table - expected) ** 2 / expected).sum()) - freedom, freedom
 
 
 def _identifier_reason(name: str, values: np.ndarray) -> Reason | None:

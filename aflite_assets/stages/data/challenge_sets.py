@@ -15,7 +15,7 @@ from aflite_assets.data.raw_table.columns import NO_VALUE
 from aflite_assets.data.raw_table.decodable_images import DecodableExamples, drop_undecodable
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.storage import load_examples, save_examples
-from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
+from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns, refuse_own_columns
 from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results import Draft, PublishedResult
@@ -183,6 +183,7 @@ def build_challenge(
         as_tuple(challenge.category or ()),
     )
     with naming(f"challenge set {name!r}"):
+        refuse_own_columns(challenge.source, categories)
         built = build_raw_table(
             {challenge.split: tables[challenge.split]},
             columns=columns.model_copy(update={"attributes": (*columns.attributes, *categories)}),

@@ -196,4 +196,4 @@ def check_artefacts(result: PublishedResult, *_: object) -> Iterator[CheckOutcom
 
 _CHECKS = StageChecks(NO_ARTEFACT | QUESTION_NEEDED, check_artefacts)
 _SETTINGS = StageSettings("columns planted irrelevant seed", of_choices(blind=_BLIND))
-CUE_SCAN = Stage("cue_scan", "7", _SETTINGS, "raw_dataset challenge_sets", run, checks=_CHECKS)
+CUE_SCAN = Stage("cue_scan", "8", _SETTINGS, "raw_dataset challenge_sets", run, checks=_CHECKS)

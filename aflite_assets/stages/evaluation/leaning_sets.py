@@ -256,4 +256,4 @@ def _pointed_table(one: TiedProperty, test_set: str, rows: Examples) -> pa.Table
 
 
 _SETTINGS = StageSettings("columns planted irrelevant representations evaluators seeds seed full_includes_warmup")
-LEANING_SETS = Stage("leaning_sets", "6", _SETTINGS, "raw_dataset challenge_sets cue_scan selection warmup_split", run)
+LEANING_SETS = Stage("leaning_sets", "7", _SETTINGS, "raw_dataset challenge_sets cue_scan selection warmup_split", run)

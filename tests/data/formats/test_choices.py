@@ -3,7 +3,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.data.formats.answers import RIGHT
@@ -86,6 +88,27 @@ def test_questions_of_two_to_five_answers_become_the_same_rows_from_every_form(t
     rows = {tuple(row[name] for name in columns) for row in table.to_pylist()}
     assert {(text, answer, label == RIGHT, *others) for text, answer, label, *others in rows} == EXPECTED
     assert table.num_rows == sum(SIZES)
+
+
+@pytest.mark.parametrize("kind", [pa.large_list(pa.large_string()), pa.list_(pa.string(), 2)])
+def test_every_list_type_of_a_parquet_file_is_a_question_per_row(tmp_path: Path, kind: pa.DataType) -> None:
+    answers = pa.array([["yes", "no"], ["up", "down"]], kind)
+    pq.write_table(pa.table({"question": ["q", "r"], "choices": answers, "key": ["A", "B"]}), tmp_path / "q.parquet")
+    table = load_source(_source(tmp_path / "q.parquet", "parquet", answers="choices"))["train"]
+    assert table["text_pair"].to_pylist() == ["yes", "no", "up", "down"]
+    assert table["label"].to_pylist() == ["right", "wrong", "wrong", "right"]
+
+
+def test_attributes_with_the_names_of_the_answers_own_columns_are_refused(tmp_path: Path) -> None:
+    # The rows' own `label` would otherwise be shown and scanned as if it were the source's column.
+    source = _by_question(tmp_path, "column")
+    message = "the column '{}' cannot be an attribute, subset or category, because rows of answers have a column of"
+    with pytest.raises(DataError, match=message.format("label")):
+        implied_columns(source, ColumnsSpec(attributes=("topic", "label")))
+    with pytest.raises(DataError, match=message.format("question_id")):
+        implied_columns(source.model_copy(update={"subset": "question_id"}), ColumnsSpec())
+    named = source.model_copy(update={"id": "question_id"})
+    assert implied_columns(named, ColumnsSpec(attributes=("question_id",))).attributes == ("question_id",)
 
 
 def test_rows_are_a_raw_table_with_a_group_per_question(tmp_path: Path) -> None:

@@ -39,7 +39,8 @@ def test_named_images_are_files_of_the_folder_in_the_order_of_the_names(image_fo
 @pytest.mark.parametrize("name", ["../secret.png", "cat/9.png", "/etc/passwd", None, ""])
 def test_a_name_outside_of_the_folder_is_refused(image_folder: Path, name: str | None) -> None:
     (image_folder.parent / "secret.png").write_bytes(b"no image of the folder")
-    with pytest.raises(BadRowError, match=f"split 'dev': row 2 of column 'picture' names {name!r}, but the folder"):
+    told = f"names {name!r}, but the folder" if name else "is empty; write the name of an image, or delete the row"
+    with pytest.raises(BadRowError, match=f"split 'dev': row 2 of column 'picture' {told}"):
         named_images("dev", "picture", ["cat/0.png", name], image_folder)
 
 
@@ -143,8 +144,16 @@ def test_labels_alone_need_a_clear_order_of_names(flat_folder: Path) -> None:
     [
         (
             "ILSVRC2012_val_00000001 a\nILSVRC2012_val_00000002,golden retriever\n",
-            "line 2 of {file} has words after",
+            "line 2 of {file} has words or numbers after the label 'golden' that are not bounding boxes; write class "
+            "names without spaces",
         ),
+        (
+            "ILSVRC2012_val_00000001,hot dog\nILSVRC2012_val_00000002,cat\n",
+            "line 1 of {file} has words or numbers after",
+        ),
+        ("ILSVRC2012_val_00000001,a\nILSVRC2012_val_00000002,grade 2\n", "line 2 of {file} has words or numbers after"),
+        ("x,y\nILSVRC2012_val_00000002,a 1 2 3 4 b 1 2 3 4\n", "line 2 of {file} has words or numbers after"),
+        ("x,y\nILSVRC2012_val_00000002,a 1 2 3 4 5\n", "line 2 of {file} has words or numbers after the label 'a'"),
         (
             "7\n1\n",
             "line 1 of {file} is ['7'], but every line needs an image's name and label; separate "

@@ -224,6 +224,28 @@ def test_amounts_are_no_classes_unless_they_are_listed(build: Build, labels: lis
     assert build(splits, label_names=("0.5", "1", "2", "1.5")).examples.labels[0] == 0
 
 
+def test_a_tie_is_a_class_of_its_own_unless_the_labels_are_those_of_answers(build: Build) -> None:
+    columns = {"text": "text", "question": "asked"}
+    votes = {"text": list("abcd"), "label": ["model_a", "tie", "model_b", "tie"], "asked": [0, 0, 1, 1]}
+    raw = build({"train": votes}, columns)
+    assert (raw.examples.label_names, raw.dropped_answers) == (("model_a", "model_b", "tie"), {})
+    listed = build({"train": votes}, columns, label_names=("model_a", "model_b", "tie"))
+    assert listed.examples.labels.tolist() == [0, 2, 1, 2]
+    answers = build({"train": votes | {"label": ["right", "tie", "wrong", "-"]}}, columns, unlabelled=("-",))
+    assert (len(answers.examples), answers.dropped_answers) == (2, {"train": {"tie": 1}})
+
+
+def test_nan_written_as_text_is_a_missing_label_and_no_fraction(build: Build) -> None:
+    splits = {"train": {"text": ["a", "b", "c"], "label": ["1", "nan", "0"]}}
+    message = (
+        r"^column 'label' contains 'nan' beside whole numbers; if such rows have no label, empty these cells in the "
+        r"source or add 'nan' to `unlabelled`; otherwise set `columns.label` to another column"
+    )
+    with pytest.raises(DataError, match=message):
+        build(splits)
+    assert build(splits, unlabelled=("nan",)).examples.label_names == ("0", "1")
+
+
 def test_names_with_a_point_are_classes(build: Build) -> None:
     assert build({"train": {"text": ["a", "b"], "label": ["0.5", "v1.0"]}}).examples.label_names == ("0.5", "v1.0")
 

@@ -2,10 +2,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.standardise import Scale
-from aflite_assets.diagnostics.properties.values import Property, properties_of
+from aflite_assets.diagnostics.properties.values import Property, is_ordered, properties_of
 
 MakeExamples = Callable[..., Examples]
 
@@ -52,6 +53,38 @@ def test_attributes_are_names_or_bins_of_numbers(make_examples: MakeExamples) ->
     assert there.tolist() == ["none", "at most 12"]
     other = make_examples(["test"] * 2, [0, 1], features=np.zeros((2, 1)))
     assert found["attribute hour"].values(other) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_few_numbers_are_ordered_if_neighbours_go_with_the_same_classes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, 2_000)
+    words = np.clip(rng.poisson(12 + 5 * labels), 0, 40).astype(float)
+    words[:20] = np.nan
+    of_class = rng.permutation(40)
+    sites = np.where(
+        rng.random(2_000) < 0.3, of_class[rng.integers(0, 20, 2_000) + 20 * labels], rng.integers(0, 40, 2_000)
+    )
+    assert is_ordered(words, labels)
+    assert not is_ordered(sites.astype(float), labels)
+    assert not is_ordered(rng.permutation(words), labels)
+    assert not is_ordered(np.full(2_000, np.nan), labels)
+
+
+def test_ordered_numbers_are_binned_however_few_they_are(make_examples: MakeExamples) -> None:
+    labels = [0, 1] * 100
+    words = [f"{place // 2 % 20 + 8 * label}" for place, label in enumerate(labels)]
+    columns = {
+        "attribute.words": pa.array(words),
+        "attribute.code": pa.array([f"{place % 20}" for place in range(200)]),
+    }
+    rows = make_examples(["train"] * 200, labels, features=np.zeros((200, 1)), **columns)
+    found = by_name(properties_of(rows))
+    values, codes = found["attribute words"].values(rows), found["attribute code"].values(rows)
+    assert values is not None
+    assert codes is not None
+    assert values[:2].tolist() == ["at most 4", "over 4 to 8"]
+    assert codes[:2].tolist() == ["0", "1"]
 
 
 def test_of_feature_columns_only_declared_ones_and_identifiers_are_properties(make_examples: MakeExamples) -> None:

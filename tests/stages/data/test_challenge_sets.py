@@ -9,13 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import load_source
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.properties.values import properties_of
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results import ResultStore, StoredResult
+from aflite_assets.specs.core import ChallengeSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.data import challenge_sets
+from aflite_assets.stages.data.challenge_sets import build_challenge, load_challenge
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.shared.published import category_columns, read_challenge_sets
 from aflite_assets.stages.stage import Progress
@@ -289,6 +292,25 @@ def test_inputs_of_another_width_are_refused(tmp_path: Path, store: ResultStore)
         DataError, match="challenge set 'thin' has 2 features, but the dataset has 3; both need the same"
     ):
         run_stage("challenge_sets", spec, store=store)
+
+
+def test_a_category_with_the_name_of_the_answers_own_column_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question,A,B,key,label\nq,yes,no,A,easy\nr,up,down,B,hard\n")
+    table = {"format": "csv", "splits": {"test": str(tmp_path / "q.csv")}}
+    source = {
+        "format": "multiple_choice",
+        "table": table,
+        "question": "question",
+        "answers": ["A", "B"],
+        "right": "key",
+    }
+    challenge = ChallengeSpec.model_validate({"source": source, "category": "label"})
+    tables = load_challenge("asked", challenge)
+    raw = Examples(pa.table({"text": ["q"], "text_pair": ["a"], "label": [0]}), ("right", "wrong"))
+    with pytest.raises(
+        DataError, match="challenge set 'asked': the column 'label' cannot be an attribute, subset or cat"
+    ):
+        build_challenge("asked", challenge, tables, raw, seed=0)
 
 
 def test_a_category_of_as_many_values_as_rows_is_refused(tmp_path: Path, store: ResultStore) -> None:

@@ -117,7 +117,7 @@ def _new_names(
         suffix = changes.extension or old.suffix
         new = PurePosixPath(parents[path], f"{number:0{digits}}{suffix}") if changes.is_renamed else old
         new = new.with_suffix(suffix)
-        if str(new) in taken:  # 1.png and 1.jpg would get the same name
+        while str(new) in taken:  # 1.png and 1.jpg would get the same name
             new = new.with_name(f"{new.stem}_{old.suffix.removeprefix('.')}{suffix}")
         taken.add(str(new))
         names[path] = str(new)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aflite_assets.scan.properties.records import MISSING_BIN, Categories, Number, Properties, PropertyInfo
+from aflite_assets.scan.rows import NO_CLASS
 from aflite_assets.wording import counted
 
 LEAST_CHOSEN = 0.08
@@ -80,9 +81,9 @@ class ClassCounts:
     @property
     def is_binary(self) -> bool:
         """Whether there are only two classes. With two classes, a test of one class is also a test of the other
-        class.
+        class. Rows without a class do not count.
         """
-        return len(np.unique(self.labels)) == 2
+        return len(np.unique(self.labels[self.labels != NO_CLASS])) == 2
 
 
 def choose_rules(properties: Properties, rows: np.ndarray, counts: ClassCounts) -> list[Rule]:

@@ -193,7 +193,7 @@ def _bounds(rules: Sequence[Sequence[Rule]], properties: Properties, classes: in
         balanced=LEAST_BALANCED,
         carriers=FEWEST_CARRIERS,
         artefact_p=FAMILY_ERROR / 2 / artefacts,
-        candidate_p=FALSE_CANDIDATES / 2 / candidates / harmonic_sum(len(properties) * classes),
+        candidate_p=FALSE_CANDIDATES / 2 / candidates / harmonic_sum(max(len(properties) * classes, 1)),
     )
 
 

@@ -129,5 +129,6 @@ def _balanced(right: np.ndarray, labels: np.ndarray, units: np.ndarray) -> tuple
         of_units = np.bincount(codes, right[own] - share)
         variance += float((of_units**2).sum()) / own.sum() ** 2 + 0.25 / own.sum() ** 2
         shares.append(share)
-    half = Z_95 * np.sqrt(variance) / len(shares)
-    return float(np.mean(shares)), float(np.mean(shares) - half), float(np.mean(shares) + half)
+    half = Z_95 * float(np.sqrt(variance)) / len(shares)
+    mean = float(np.mean(shares))
+    return mean, max(mean - half, 0.0), min(mean + half, 1.0)

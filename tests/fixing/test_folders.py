@@ -78,3 +78,12 @@ def test_a_metadata_file_follows_its_images(tmp_path: Path) -> None:
     assert done.written == 2
     assert (tmp_path / "new" / "metadata.csv").read_text() == "file_name,label\nin/0.png,y\nin/2.png,x\n"
     assert _levels(tmp_path / "new") == {"in/0.png": 0, "in/2.png": 2}
+
+
+def test_no_image_takes_the_new_name_of_another(tmp_path: Path) -> None:
+    names = ["1_png.bmp", "1.bmp", "1.png"]
+    folder = _folder(tmp_path / "old", {name: _image(n, name[-3:].upper()) for n, name in enumerate(names)})
+    (folder / "metadata.csv").write_text("file_name,label\n" + "".join(f"{name},x\n" for name in names))
+    place = MetadataFolder(folder, folder / "metadata.csv", TableFormat(format="csv"))
+    copy_metadata_folder(place, tmp_path / "new", PNG, TableChange(), rng=np.random.default_rng(0))
+    assert _levels(tmp_path / "new") == {"1_png.png": 0, "1.png": 1, "1_png_png.png": 2}

@@ -17,6 +17,7 @@ from aflite_assets.scan.properties.records import (
     info_of,
     number_of,
 )
+from aflite_assets.scan.rows import NO_CLASS
 from aflite_assets.scan.rules import (
     ClassCounts,
     Condition,
@@ -121,6 +122,14 @@ def test_of_many_classes_lacking_a_property_is_a_rule_too() -> None:
     }
     assert (2, "not the word") in names
     assert {label for label, name in names if name == "the word"} == {0, 1, 3}
+
+
+def test_rows_without_a_class_are_no_third_class() -> None:
+    labels = np.repeat([0, 1, NO_CLASS], [200, 200, 1])
+    has = (labels == 0) & (np.arange(401) % 5 > 0)
+    properties = _properties(flags=flags_of([(info_of("words", "the word"), has)], rows=401), rows=401)
+    rules = choose_rules(properties, np.arange(400), ClassCounts(labels, np.arange(2), 2))
+    assert [(rule.label, name_of(rule, properties)) for rule in rules] == [(0, "the word")]
 
 
 def test_a_pair_that_tells_more_than_either_is_a_rule() -> None:

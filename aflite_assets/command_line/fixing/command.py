@@ -81,6 +81,7 @@ def _fixed(options: argparse.Namespace) -> int:
         options = argparse.Namespace(**{**vars(options), "file": str(file_of(options.file))})
     read = read_input(options)
     origin = origin_of(read, Path(options.file), roles_of(options))  # refuses sources before they are scanned
+    _require_copied_images(read, options)
     require_outside(options.to, origin)
     result = read.scan(seed=options.seed)
     cues = _chosen(result, options.cue)
@@ -90,6 +91,16 @@ def _fixed(options: argparse.Namespace) -> int:
     fixed = _written(options, read, origin, result, cues)
     write_lines(sys.stdout, [fixed_json(fixed)] if options.json else fixed_lines(fixed))
     return GONE if is_mended(fixed.compared, fixed.after) else STILL_THERE
+
+
+def _require_copied_images(read: "ScanInput", options: argparse.Namespace) -> None:
+    """Raise an error if a table names images, because a copy of the table would be without them."""
+    if read.bare is not None and read.bare.names_images and options.by != "weights":
+        raise DataError(
+            f"{options.file!r} names images, which `aflite fix` does not copy; save the table as metadata.csv in the "
+            "folder of the images, with their names in the column `file_name`, and fix that folder, or use `--by "
+            "weights`"
+        )
 
 
 def _chosen(result: "ScanResult", numbers: Sequence[int]) -> "list[Cue]":
@@ -210,6 +221,7 @@ def _options_of_copy(
     given = options_of(options)
     if read.bare is not None:
         given["text"] = [] if read.rows.answers else list(read.rows.texts)
+        given["guesses_texts"] = False
         given["delimiter"] = getattr(origin.source, "delimiter", None)
     for name in ("text", "irrelevant", "skip"):
         given[name] = [column for column in given.get(name, []) if column not in changes.dropped]

@@ -13,7 +13,7 @@ from aflite_assets.diagnostics.properties.artefacts import is_identifier
 from aflite_assets.errors import DataError
 from aflite_assets.fixing.copying import WrittenCopy
 from aflite_assets.fixing.feature_files import column_name
-from aflite_assets.fixing.folders import FILE_NAME, MetadataFolder
+from aflite_assets.fixing.folders import MetadataFolder
 from aflite_assets.fixing.plan import ID, Changes, Origin
 from aflite_assets.fixing.spec_file import first_content, fixed_content
 from aflite_assets.scan.rows import ScanRows
@@ -72,7 +72,7 @@ def _origin_of_bare(bare: BareFile, path: Path, roles: Roles) -> Origin:
     return Origin(
         source=_bare_source(path, roles),
         names=names,
-        needed=needed | {FILE_NAME: "the name of the image"},
+        needed=needed,
         source_rows={_TRAIN: len(rows)},
         row_ids=np.arange(len(rows)),
         inputs=inputs,

@@ -56,7 +56,7 @@ def read_scan_file(path: Path, options: argparse.Namespace) -> ScanFile:
 
 
 def _require_options(found: dict[str, Any], path: Path) -> None:
-    kinds: dict[str, type] = dict.fromkeys(("label", "group", "delimiter", "encoding"), str)
+    kinds: dict[str, type] = dict.fromkeys(("label", "group", "subset", "delimiter", "encoding"), str)
     kinds |= {"seed": int} | dict.fromkeys(("text", "irrelevant", "skip"), list)
     for name, value in found.items():
         is_fine = name in kinds and isinstance(value, kinds[name])

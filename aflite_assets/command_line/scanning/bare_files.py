@@ -1,6 +1,6 @@
 """Reading of rows to scan from a file (CSV, JSON lines or Parquet) or a folder of images that has no YAML file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
@@ -53,7 +53,8 @@ _DELIMITERS = (",", ";", "\t", "|")
 class Roles:
     """Roles of the columns of a data file without a YAML file, as given on the command line.
 
-    If a role is not given, the program guesses the columns with this role.
+    If a role is not given, the program guesses the columns with this role. `guesses_texts`: whether texts are guessed;
+    a cleaned copy must be read as its original was, even if it has fewer rows to guess from.
     """
 
     label: str | None = None
@@ -63,18 +64,21 @@ class Roles:
     skipped: tuple[str, ...] = ()
     delimiter: str | None = None
     encoding: str = "utf-8"
+    guesses_texts: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class BareFile:
     """Rows of a data file, and sentences on how the file's columns were interpreted.
 
-    `source`: the source of preferences or questions, or None for other data files.
+    `source`: the source of preferences or questions, or None for other data files. `names_images`: whether a table
+    names image files beside it.
     """
 
     rows: ScanRows
     understood: tuple[str, ...]
     source: ChoiceSource | None = None
+    names_images: bool = False
 
 
 def read_bare(path: Path, roles: Roles) -> BareFile:
@@ -85,6 +89,7 @@ def read_bare(path: Path, roles: Roles) -> BareFile:
         DataError: the file does not match its ending, a column is missing, or there is no label.
     """
     if path.is_dir():
+        refuse_options({"subset": roles.subset}, f"{path.name!r} is a folder of images")
         return _read_images(path, roles)
     if not path.exists():
         raise MissingDataError(f"{str(path)!r} does not exist; give a dataset's YAML file, a table file or a folder")
@@ -99,6 +104,13 @@ def read_bare(path: Path, roles: Roles) -> BareFile:
         )
     named = _image_names(table, roles)
     return _from_table(table, roles, path) if named is None else _beside_images(table, named, roles, path)
+
+
+def refuse_options(given: Mapping[str, str | tuple[str, ...] | None], why: str) -> None:
+    """Raise an error if an option has a value that the scan of FILE would ignore. `why`: a clause with the reason."""
+    for option, value in given.items():
+        if value:
+            raise DataError(f"`--{option}` is {', '.join(as_tuple(value))!r}, but {why}; leave `--{option}` out")
 
 
 def table_format(path: Path, roles: Roles) -> TableFormat:
@@ -168,7 +180,7 @@ def _beside_images(table: pa.Table, column: str, roles: Roles, path: Path) -> Ba
     own = path.parent / path.name.split(".")[0]
     for folder in (own, path.parent):
         if all(_is_inside(folder, name) for name in table[column].to_pylist()):
-            return _with_images(table, column, folder, roles, path)
+            return replace(_with_images(table, column, folder, roles, path), names_images=True)
     raise MissingDataError(
         f"the column {column!r} of {path.name!r} names images, but not all of them are in {str(own)!r} or in "
         f"{str(path.parent)!r}; put them there, or leave the column out with `--skip {column}`"
@@ -178,7 +190,10 @@ def _beside_images(table: pa.Table, column: str, roles: Roles, path: Path) -> Ba
 def _is_inside(folder: Path, name: str) -> bool:
     """Return whether a file of this name is in the folder; a table from somebody else could name any file."""
     inside = PurePath(name)
-    return not inside.is_absolute() and ".." not in inside.parts and (folder / inside).is_file()
+    try:
+        return not inside.is_absolute() and ".." not in inside.parts and (folder / inside).is_file()
+    except OSError:  # such as a name that is too long for any file
+        return False
 
 
 def _with_subset(table: pa.Table, source: ChoiceSource, roles: Roles, path: Path) -> ChoiceSource:
@@ -189,9 +204,13 @@ def _with_subset(table: pa.Table, source: ChoiceSource, roles: Roles, path: Path
 
 def _from_choices(table: pa.Table, source: ChoiceSource, roles: Roles, path: Path) -> BareFile:
     """Read preferences or questions, with one row per answer."""
-    if roles.group is not None:
-        _named(table, roles.group, path, option="--group")
+    for option, names in (("--group", as_tuple(roles.group or ())), ("--skip", roles.skipped)):
+        for name in names:
+            _named(table, name, path, option=option)
     made = choice_rows(table, source, path)
+    if roles.group is not None and roles.group not in made.column_names:
+        why = f"{roles.group!r} is a column of questions or answers, which are grouped without the option"
+        refuse_options({"group": roles.group}, why)
     columns = implied_columns(source, ColumnsSpec(), {_ONE_SET: made})
     labels = read_labels({_ONE_SET: made[LABEL]}, names=None, unlabelled=DROPPED)
     linked = (*as_tuple(columns.group or ()), *([] if roles.group is None else [roles.group]))
@@ -241,7 +260,7 @@ def _with_columns(rows: ScanRows, table: pa.Table, roles: Roles, label: str) -> 
     images, left_out = rows.images, list(roles.skipped)
     for name in table.column_names:
         column = plain(table[name])
-        if name in (label, *roles.skipped) or (name == roles.group and not _is_text(name, as_texts(column))):
+        if name in (label, *roles.skipped) or (name == roles.group and not _reads_text(name, column, roles)):
             continue
         if _is_image(column.type) and images is None:
             images = _image_column(column)
@@ -250,9 +269,7 @@ def _with_columns(rows: ScanRows, table: pa.Table, roles: Roles, label: str) -> 
         elif is_number(column.type) and not pa.types.is_boolean(column.type):
             others[name] = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         else:
-            values = as_texts(column)
-            is_named = name in roles.texts
-            (texts if is_named or (not roles.texts and _is_text(name, values)) else others)[name] = values
+            (texts if _reads_text(name, column, roles) else others)[name] = as_texts(column)
     role: Role = "attribute" if texts or images is not None else "column"
     columns = {name: TableColumn(role, values) for name, values in others.items()}
     completed = replace(rows, texts=texts, columns=columns, images=images)
@@ -270,6 +287,12 @@ def _image_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """
     values = [{"bytes": (one or {}).get("bytes") or b"", "path": None, "sha256": None} for one in column.to_pylist()]
     return pa.chunked_array([pa.array(values, IMAGE_TYPE)])
+
+
+def _reads_text(name: str, column: pa.ChunkedArray, roles: Roles) -> bool:
+    if roles.texts or not roles.guesses_texts:
+        return name in roles.texts
+    return _is_text(name, as_texts(column))
 
 
 def _is_text(name: str, values: Sequence[str | None]) -> bool:
@@ -292,9 +315,8 @@ def _understood(rows: ScanRows, label: str, roles: Roles, left_out: Sequence[str
     lines += [f"{counted(unlabelled)} without a label left out."] if unlabelled else []
     lines += [f"Not read: {quoted_list(left_out, most=10, length=40)}."] if left_out else []
     if roles.group is not None:
-        lines.append(
-            f"Groups: {quoted_list([roles.group], most=1, length=40)}; that column is not tested as a property."
-        )
+        untested = "" if roles.group in rows.texts else "; that column is not tested as a property"
+        lines.append(f"Groups: {quoted_list([roles.group], most=1, length=40)}{untested}.")
     else:
         lines.append("No groups: name the column of rows that belong together with --group if there is one.")
     return lines
@@ -304,11 +326,10 @@ def _read_images(folder: Path, roles: Roles) -> BareFile:
     metadata = next((folder / name for name in METADATA if (folder / name).is_file()), None)
     if metadata is not None:
         return _with_metadata(folder, metadata, roles)
-    if roles.label is not None:
-        raise DataError(
-            f"`--label` is {roles.label!r}, but {str(folder)!r} has no metadata.csv with columns; leave `--label` out "
-            "if each class has its own folder of images"
-        )
+    refuse_options(
+        {"label": roles.label, "text": roles.texts, "group": roles.group, "skip": roles.skipped},
+        f"{str(folder)!r} has no metadata.csv with columns",
+    )
     table = image_table(_ONE_SET, str(folder))
     labels = read_labels({_ONE_SET: table["label"]}, names=None, unlabelled=())
     rows = ScanRows(

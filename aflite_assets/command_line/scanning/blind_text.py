@@ -29,7 +29,7 @@ def nature(rule: BlindRule) -> str:
 def blind_lines(scores: BlindScores | None, scan: str) -> list[str]:
     """Return lines on the rules that find right answers significantly better than chance, with examples and advice.
 
-    `scan`: the command line that repeats the scan, with which each advised command begins.
+    `scan`: the command line that repeats the scan, with which each advised command begins; "" for a dataset's file.
     """
     if scores is None:
         return []

@@ -58,7 +58,7 @@ def _scanned(options: argparse.Namespace) -> int:
 
     read = read_input(options)
     result = read.scan(seed=options.seed)
-    fixing, scanning = command_of("fix", options), command_of("scan", options)
+    fixing, scanning = command_of("fix", options), "" if read.bare is None else command_of("scan", options)
     if options.html:
         page = result_page(result, read.rows, read.understood, title=Path(options.file).name, fix=fixing, scan=scanning)
         _write_page(Path(options.html), page)
@@ -71,6 +71,8 @@ def _scanned(options: argparse.Namespace) -> int:
     else:
         lines = result_lines(result, read.understood, fix=fixing, scan=scanning, rows=read.rows)
         lines += [] if written is None else ["", f"The dataset's file {str(written)!r} is written."]
+        if written and options.group:
+            lines.append("It cannot name --group, so rows of one group can be in the training and in the test set.")
     write_lines(sys.stdout, lines)
     if result.verdict == "cannot tell":
         return CANNOT_TELL

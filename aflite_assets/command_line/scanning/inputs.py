@@ -4,14 +4,20 @@ content.
 
 import argparse
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aflite_assets.command_line.scanning.bare_files import METADATA, BareFile, Roles, read_bare
+from aflite_assets.command_line.scanning.bare_files import (
+    METADATA,
+    BareFile,
+    Roles,
+    read_bare,
+    refuse_options,
+)
 from aflite_assets.errors import DataError
 from aflite_assets.results.files import file_sha256
 from aflite_assets.scan.cues import ScanResult
@@ -83,13 +89,17 @@ def read_input(options: argparse.Namespace) -> ScanInput:
 
 def _read_bare(path: Path, options: argparse.Namespace) -> ScanInput:
     read = read_bare(path, roles_of(options))
-    for name in options.irrelevant:
-        if name not in read.rows.columns and name not in read.rows.texts:
-            known = ", ".join([*read.rows.texts, *read.rows.columns])
+    _require_columns(options.irrelevant, read.rows)
+    return ScanInput(read.rows, read.understood, tuple(options.irrelevant), bare=read)
+
+
+def _require_columns(irrelevant: Sequence[str], rows: ScanRows) -> None:
+    for name in irrelevant:
+        if name not in rows.columns and name not in rows.texts:
+            known = ", ".join([*rows.texts, *rows.columns])
             raise DataError(
                 f"`--irrelevant` names {name!r}, which is not a column that the scan reads; name one of: {known}"
             )
-    return ScanInput(read.rows, read.understood, tuple(options.irrelevant), bare=read)
 
 
 def roles_of(options: argparse.Namespace) -> Roles:
@@ -102,6 +112,7 @@ def roles_of(options: argparse.Namespace) -> Roles:
         skipped=tuple(options.skip),
         delimiter=options.delimiter,
         encoding=options.encoding,
+        guesses_texts=getattr(options, "guesses_texts", True),
     )
 
 
@@ -111,6 +122,12 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
     from aflite_assets.specs.columns import subset_name, text_names
 
     spec = spec_of(options.file)
+    roles = roles_of(options)
+    refuse_options(
+        {"label": roles.label, "text": roles.texts, "group": roles.group, "subset": roles.subset,
+         "skip": roles.skipped, "delimiter": roles.delimiter},
+        f"{options.file!r} is a dataset, whose own file names its columns",
+    )  # fmt: skip
     data = preview_data(spec)
     columns = spec.columns
     challenges = preview_challenges(spec, data)
@@ -123,6 +140,7 @@ def _read_dataset(options: argparse.Namespace) -> ScanInput:
         text_names=text_names(spec.source, columns),
         subset=subset_name(spec.source),
     )
+    _require_columns(options.irrelevant, rows)
     ids = [examples.in_split(split).row_ids for split in rows.set_names if split in set(data.rows or {})]
     row_ids = np.concatenate(ids) if ids else examples.row_ids
     row_ids = np.append(row_ids, np.full(len(rows) - len(row_ids), -1))

@@ -31,12 +31,13 @@ def next_steps(scores: BlindScores, scan: str) -> list[AdvisedStep]:
     """Return the recommended steps. Return an empty list if no rule or model is reported for the whole set of
     questions.
 
-    `scan`: the command line that started the scan.
+    `scan`: the command line that started the scan, or "" if it scanned a dataset's file, to which the user adds the
+    filter.
     """
     named, overlap = scores.named_overall, _overlap(scores)
     if not named:
         return overlap
-    best, name = named[0], FILTER_FILE.removesuffix(".yaml")
+    best = named[0]
     return [
         AdvisedStep(
             f"Judge whether right answers may be recognised by {best.name}. If not, the answers give themselves away."
@@ -46,16 +47,25 @@ def next_steps(scores: BlindScores, scan: str) -> list[AdvisedStep]:
             f"If the questions test models: report {_score(best)} beside each accuracy, since it takes no knowledge, "
             f"and {_rewrite(scores)}."
         ),
-        AdvisedStep(
-            "If they train models: write a dataset's file with a filter on these properties, a test set on which they "
-            "do not help, and models with and without the question. Check it, and run it:",
-            (
-                f"{scan} --filter-file {FILTER_FILE}",
-                f"aflite check {FILTER_FILE} --no-timing",
-                f"AFLITE_DATASETS=. aflite refresh {name}",
-            ),
-        ),
+        _filtering(scan),
     ]
+
+
+def _filtering(scan: str) -> AdvisedStep:
+    if not scan:
+        return AdvisedStep(
+            "If they train models: add to the dataset's file a representation of `kind: surface` and a `filter` "
+            "(docs/preferences.md, section Filter), check it, and run it."
+        )
+    return AdvisedStep(
+        "If they train models: write a dataset's file with a filter on these properties, a test set on which they do "
+        "not help, and models with and without the question. Check it, and run it:",
+        (
+            f"{scan} --filter-file {FILTER_FILE}",
+            f"aflite check {FILTER_FILE} --no-timing",
+            f"AFLITE_DATASETS=. aflite refresh {FILTER_FILE.removesuffix('.yaml')}",
+        ),
+    )
 
 
 def _overlap(scores: BlindScores) -> list[AdvisedStep]:

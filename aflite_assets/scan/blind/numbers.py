@@ -7,6 +7,9 @@ import numpy as np
 
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
+_LARGEST = 1e290
+"""Largest number that is measured; a row of more digits counts as this number, so that no measure is infinite."""
+
 _LEAST_SHARE = 0.8
 """Smallest share of answers with exactly one number for which numbers are measured."""
 
@@ -31,7 +34,7 @@ def number_measures(given: Sequence[str], questions: np.ndarray) -> Iterator[tup
     if not len(given) or has_one.mean() < _LEAST_SHARE:
         return
     texts = [one[0].replace(",", "") if len(one) == 1 else "0" for one in found]
-    values = np.array([float(text) for text in texts])
+    values = np.minimum([float(text) for text in texts], _LARGEST)
     whole = np.bincount(questions, ~has_one)[questions] == 0
     logs = np.log10(np.maximum(values, 1e-12))
     digits = np.array([len(text.replace(".", "").strip("0")) for text in texts], dtype=np.float64)

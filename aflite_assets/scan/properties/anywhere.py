@@ -2,6 +2,7 @@
 copy.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 
@@ -64,13 +65,20 @@ def _path_properties(rows: ScanRows, fewest: int) -> tuple[list[Flags], list[Num
     parts = [path_parts(path or "", names[label]) for path, label in zip(rows.ids or (), rows.labels, strict=True)]
     files = [PurePath(file).stem for _, file in parts]
     for label in rows.label_names:  # names such as cat_12.jpg contain the class on purpose
-        files = [file.replace(label, "") for file in files]
+        files = [_without(file, label) for file in files]
     flags = [
         flags_of(pattern_flags(values, name, "file format", declared=False, fewest=fewest), rows=len(rows))
         for name, values in (("folder", [folder for folder, _ in parts]), ("file name", files))
     ]
     found = number_of(info_of("identifier", "number in the file name"), trailing_numbers(files))
     return flags, [] if found is None else [found]
+
+
+def _without(file: str, label: str) -> str:
+    """Return a file name without the name of a class. Digits inside a longer number are not the name of a class."""
+    if not label.isdigit():
+        return file.replace(label, "")
+    return re.sub(rf"(?<!\d){re.escape(label)}(?!\d)", "", file)
 
 
 def file_flags(rows: ScanRows, *, fewest: int) -> Flags:

@@ -29,12 +29,16 @@ _BANDS = 4
 _LARGEST = 0.2
 """If a chain of near copies contains more than this share of the rows, only equal rows count as copies."""
 
+_BY_CHANCE = 0.1
+"""Table rows are no copies if at least this many other rows are expected to have the same values by chance."""
+
 
 def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[bytes] | None) -> np.ndarray:
     """Return a code per row, int64. Near copies have the same code.
 
     Two texts are near copies if they share about 80 % of their runs of three words (min-hashes, Broder 1997). Table
-    rows are copies if all values are equal. Images are copies if they are equal after shrinking to 8 x 8 pixels.
+    rows are copies if all values are equal, unless independent columns would make such rows equal too, as in a table of
+    a few columns with a few values each. Images are copies if they are equal after shrinking to 8 x 8 pixels.
     """
     if image_codes is not None:
         return _coded(image_codes)
@@ -43,7 +47,11 @@ def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[b
     if len(rows.columns) < 3:
         return np.arange(len(rows))
     codes = np.column_stack([_value_codes(column.values) for column in rows.columns.values()])
-    return _coded([row.tobytes() for row in codes])
+    equal = _coded([row.tobytes() for row in codes])
+    expected = np.full(len(rows), max(len(rows) - 1.0, 0.0))
+    for own in codes.T:
+        expected *= np.bincount(own)[own] / len(own)
+    return np.where(expected < _BY_CHANCE, equal, len(rows) + np.arange(len(rows)))
 
 
 def _value_codes(values: np.ndarray | Sequence[str | None]) -> np.ndarray:

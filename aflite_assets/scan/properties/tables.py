@@ -190,7 +190,7 @@ def pattern_flags(
 
 def _in_texts(name: str, values: Sequence[str | None], declared: bool) -> list[Number]:
     """Return the days of a column of dates, or the last number in each identifier of a column of identifiers."""
-    known = [value for value in values if value]
+    known = [value for value in values if value is not None and not is_blank(value)]
     if not known:
         return []
     if are_dates(known):

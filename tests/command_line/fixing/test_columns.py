@@ -58,6 +58,36 @@ def test_a_column_of_a_table_is_dropped_with_all_its_values(run: Run, tmp_path: 
     assert (spec.columns.features, spec.columns.attributes) == (("amount",), ("score",))
 
 
+def test_a_column_of_names_is_none_of_texts_in_a_copy_of_fewer_rows(run: Run, tmp_path: Path) -> None:
+    """Among 1,000 rows, 90 places are too few different ones for texts, but not among the rows that are kept."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "place": f"the {'north' if (rng.random() < 0.7) == own else 'south'} house no{rng.integers(45)}",
+            "mark": "m" if own and rng.random() < 0.6 else "r",
+            "label": own,
+        }
+        for own in (rng.random(1_000) < 0.5).tolist()
+    ]
+    path = write_rows(tmp_path / "homes.csv", rows)
+    code, out, err = run("fix", path, "--cue", 1, "--by", "rebalance", "--to", tmp_path / "new", "--json")
+    assert code == 0, err
+    content = json.loads(out)
+    assert content["rows"] == {"before": 1_000, "after": content["rows"]["after"]}
+    assert content["rows"]["after"] < 900
+    assert not [row["name"] for row in content["cues"] if "(place)" in row["name"]]
+
+
+def test_a_column_of_file_names_is_dropped_where_no_image_has_them(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        {"file_name": f"{'ab'[int(rng.random() < (0.9 if ill else 0.1))]}_{row}.dcm", "x": rng.random(), "label": ill}
+        for row, ill in enumerate((rng.random(600) < 0.5).tolist())
+    ]
+    code, out, err = run("fix", write_rows(tmp_path / "scans.csv", rows), "--cue", 1, "--to", tmp_path / "new")
+    assert (code, "  The column 'file_name' is left out." in out.splitlines()) == (0, True), err
+
+
 def test_artefacts_that_were_not_to_be_mended_are_named_and_end_with_1(run: Run, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     of_yes = rng.random(900) < 0.5

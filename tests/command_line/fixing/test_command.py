@@ -383,6 +383,10 @@ def test_images_with_a_metadata_file_keep_its_columns(run: Run, tmp_path: Path) 
     assert "No YAML file is written: " in out
     assert read_rows(tmp_path / "new" / "images" / "metadata.csv") == rows
     assert all((tmp_path / "new" / "images" / path).is_file() for path in paths)
+    table = write_rows(tmp_path / "photos.csv", rows)
+    code, _, err = run("fix", table, "--label", "kind", "--cue", 1, "--by", "rebalance", "--to", tmp_path / "other")
+    assert code == 2
+    assert f"'{table}' names images, which `aflite fix` does not copy; save the table as metadata.csv" in err
 
 
 def test_hostile_names_are_escaped(run: Run, tmp_path: Path) -> None:

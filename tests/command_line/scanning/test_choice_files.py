@@ -109,9 +109,21 @@ def test_a_rule_is_explained_shown_and_followed_by_what_to_do(tmp_path: Path, sc
     assert (spec.filter.evaluation_rows, spec.filter.threshold) == ("kept", 0.8)
     assert f"The dataset's file '{new}' is written." in out
     assert main(["check", str(new), "--no-timing"]) == 0
+    _, out, _ = scan(new)
+    assert "--filter-file" not in out
+    assert "add to the dataset's file a representation of `kind: surface`" in " ".join(out.split())
+    rows = [{**row, "author": number // 2} for number, row in enumerate(rows)]
+    _, out, _ = scan(_jsonl(file, rows), "--group", "author", "--filter-file", str(tmp_path / "grouped.yaml"))
+    assert out.endswith("\nIt cannot name --group, so rows of one group can be in the training and in the test set.\n")
+    code, _, err = scan(file, "--group", "prompt")
+    assert (code, "'prompt' is a column of questions or answers, which are grouped without" in err) == (2, True)
+    code, _, err = scan(file, "--skip", "batsh")
+    assert (code, "'p.jsonl' has no column 'batsh'" in err) == (2, True)
 
 
-def test_values_of_a_column_of_pairs_are_scored_separately_if_it_is_named(tmp_path: Path, scan: Scan) -> None:
+def test_values_of_a_column_of_pairs_are_scored_separately_if_it_is_named(
+    tmp_path: Path, scan: Scan, capsys: pytest.CaptureFixture[str]
+) -> None:
     rows = _pairs(200, longer=0.5, subset="a") + _pairs(200, longer=0.95, seed=1, subset="b")
     rows = [{**{name: row[name] for name in ("prompt", "chosen", "rejected")}, "batch": row["subset"]} for row in rows]
     file = _jsonl(tmp_path / "p.jsonl", rows)
@@ -121,6 +133,11 @@ def test_values_of_a_column_of_pairs_are_scored_separately_if_it_is_named(tmp_pa
     assert "Not read" not in out
     lines = [line.split() for line in out.splitlines() if line.startswith("the longest answer ")]
     assert [line[3] for line in lines] == ["b", "all"] or [line[3] for line in lines] == ["all", "b"]
+    (tmp_path / "scan.json").write_text(scan(file, "--subset", "batch", "--json")[1])
+    code = main(
+        ["fix", str(file), "--scan", str(tmp_path / "scan.json"), "--cue", "999", "--to", str(tmp_path / "new")]
+    )
+    assert (code, "unknown scan option" in capsys.readouterr().err) == (2, False)
     code, _, err = scan(file, "--subset", "batsh")
     assert (code, "'p.jsonl' has no column 'batsh'" in err, "did you mean 'batch'?" in err) == (2, True, True)
     table = tmp_path / "t.csv"

@@ -92,6 +92,14 @@ def test_nothing_is_said_to_be_found_in_random_labels(scan: Scan, tmp_path: Path
     assert re.search(r"With [\d,]+ rows, a cue of less than 6\d % balanced accuracy can be missed\.", out)
 
 
+def test_a_sorted_file_without_a_column_that_varies_has_nothing_to_test(scan: Scan, tmp_path: Path) -> None:
+    code, out, _ = scan(
+        _write(tmp_path / "bare.csv", [{"label": label, "x": "1"} for label in "ab" for _ in range(80)])
+    )
+    assert code == 0
+    assert out.startswith("Nothing found: none of the 0 single properties that the scan knows tells a class by itself")
+
+
 def test_few_rows_cannot_tell(scan: Scan, tmp_path: Path) -> None:
     code, out, _ = scan(_write(tmp_path / "reviews.csv", _rows(0, 80)))
     assert code == 2
@@ -172,6 +180,13 @@ def test_a_dataset_is_scanned_by_its_yaml_and_compared_with_its_test_split(scan:
     _, printed, _ = scan(path)
     assert "Scanned: train of reviews, 900 of 1,300 rows. Compared: test (400)." in printed
     assert re.search(r"it tells nothing on “test”: (49|50|51) % \[4\d %, 5\d %\]", printed), printed
+    code, _, err = scan(path, "--group", "site")
+    assert code == 2
+    assert (
+        f"`--group` is 'site', but '{path}' is a dataset, whose own file names its columns; leave `--group` out" in err
+    )
+    code, _, err = scan(path, "--irrelevant", "site")
+    assert (code, "`--irrelevant` names 'site', which is not a column that the scan reads" in err) == (2, True)
 
 
 def _images(folder: Path, count: int = 240) -> Path:
@@ -190,6 +205,9 @@ def test_a_folder_of_images(scan: Scan, tmp_path: Path) -> None:
     assert code == 1
     assert "“JPEG quality = 95” for class “cat”" in out.splitlines()[0]
     assert "Label: the folder of each image, 2 classes." in out
+    code, _, err = scan(tmp_path / "pictures", "--group", "site")
+    assert (code, "`--group` is 'site', but " in err) == (2, True)
+    assert "has no metadata.csv with columns; leave `--group` out" in err
 
 
 def test_a_folder_of_images_with_metadata(scan: Scan, tmp_path: Path) -> None:
@@ -221,6 +239,10 @@ def test_a_table_of_image_names_beside_its_images(scan: Scan, tmp_path: Path) ->
     assert code == 2
     assert "the column 'file' of 'pictures.csv' names images, but not all of them are in " in err
     assert "put them there, or leave the column out with `--skip file`" in err
+    code, _, err = scan(_write(tmp_path / "pictures.csv", [{"file": f"{'x' * 300}.jpg", "label": "cat"}]))
+    assert code == 2
+    assert "names images, but not all of them are in " in err
+    _write(table, rows)
     assert "Read: no column.\nNot read: 'file'." in scan(table, "--skip", "file")[1]
 
 
@@ -301,6 +323,7 @@ def test_groups_stay_together_and_columns_can_be_skipped(scan: Scan, tmp_path: P
     assert any("Read: texts 'review', 2 other columns." in line for line in content["understood"])
     _, out, _ = scan(path, "--group", "review", "--skip", "copy", "--json")
     assert json.loads(out)["cues"][0]["name"] == "ellipsis sign (…) (review)"
+    assert "Groups: 'review'." in json.loads(out)["understood"]
     _, out, _ = scan(path, "--json")
     names = {cue["name"] for cue in json.loads(out)["cues"] if cue["balanced"] == 1.0}
     assert names & {"copy = 'yes'", "copy = 'no'"}

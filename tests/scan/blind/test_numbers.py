@@ -29,5 +29,11 @@ def test_a_question_with_another_answer_is_not_decided() -> None:
     assert sizes.tolist() == [0, 0, 0, 4, 5, 6, 7, 8, 9, 10]
 
 
+def test_digits_beyond_the_largest_number_are_still_numbers() -> None:
+    found = _measured("9" * 400, "12", "7", "5")
+    assert np.isfinite(list(found.values())).all()
+    assert found["the largest number"] == [1e290, 12, 7, 5]
+
+
 def test_every_rule_about_numbers_is_explained() -> None:
     assert {name for pair in NAMES for name in pair} <= set(_OF_RULES)

@@ -38,11 +38,18 @@ def test_a_template_that_links_everything_leaves_only_equal_texts() -> None:
 
 
 def test_equal_table_rows_are_copies_if_they_have_three_columns() -> None:
-    columns = {name: TableColumn("column", ["a", "a", "b"]) for name in "xyz"}
-    rows = build_rows(np.zeros(3, np.int64), columns=columns)
-    assert copy_codes(rows, [], None).tolist() == [0, 0, 1]
-    narrow = build_rows(np.zeros(3, np.int64), columns={"x": columns["x"]})
-    assert copy_codes(narrow, [], None).tolist() == [0, 1, 2]
+    columns = {name: TableColumn("column", ["0", *map(str, range(60))]) for name in "xyz"}
+    rows = build_rows(np.zeros(61, np.int64), columns=columns)
+    assert copy_codes(rows, [], None).tolist() == [0, *range(60)]
+    narrow = build_rows(np.zeros(61, np.int64), columns={"x": columns["x"]})
+    assert copy_codes(narrow, [], None).tolist() == list(range(61))
+
+
+def test_rows_of_a_few_columns_with_a_few_values_are_equal_by_chance_and_no_copies() -> None:
+    rng = np.random.default_rng(0)
+    columns = {name: TableColumn("column", rng.choice(["a", "b", "c"], 300).tolist()) for name in "xyz"}
+    rows = build_rows(np.zeros(300, np.int64), columns=columns)
+    assert len(set(copy_codes(rows, [], None).tolist())) == 300
 
 
 def test_groups_and_copies_link_rows_through_others() -> None:
@@ -53,9 +60,12 @@ def test_groups_and_copies_link_rows_through_others() -> None:
 
 
 def test_missing_values_are_equal_and_other_values_are_not() -> None:
+    others = np.arange(40.0)
     columns = {
-        "x": TableColumn("column", np.array([np.nan, np.nan, np.nan, 1.0])),
-        "y": TableColumn("attribute", [None, None, "None", None]),
-        "z": TableColumn("column", np.array([2.0, 2.0, 2.0, 2.0])),
+        "x": TableColumn("column", np.array([np.nan, np.nan, np.nan, 1.0, *others])),
+        "y": TableColumn("attribute", [None, None, "None", None, *map(str, others)]),
+        "z": TableColumn("column", np.array([2.0, 2.0, 2.0, 2.0, *others])),
     }
-    assert copy_codes(build_rows(np.zeros(4, np.int64), columns=columns), [], None).tolist() == [0, 0, 1, 2]
+    codes = copy_codes(build_rows(np.zeros(44, np.int64), columns=columns), [], None).tolist()
+    assert codes[:4] == [0, 0, 1, 2]
+    assert len(set(codes)) == 43

@@ -154,6 +154,16 @@ def test_a_name_has_no_part_of_the_class() -> None:
     assert numbers[0].lows[numbers[0].codes].tolist() == [1, 2, 3, 4]
 
 
+def test_a_class_named_by_a_digit_leaves_longer_numbers_whole() -> None:
+    images = image_column([encode(draw_pixels(np.random.default_rng(4)))] * 4)
+    paths = ["IMG_1020.jpg", "0_IMG_511.jpg", "IMG_1101.jpg", "1_IMG_2010.jpg"]
+    rows = replace(build_rows(np.array([0, 0, 1, 1])), label_names=("0", "1"), images=images, ids=paths)
+    flags, (number,) = id_properties(rows, fewest=1)
+    assert number.lows[number.codes].tolist() == [1_020, 511, 1_101, 2_010]
+    written = {info.name for part in flags for info in part.infos}
+    assert written == {"file name is written like 'IMG_#'", "file name is written like '_IMG_#'"}
+
+
 @pytest.mark.parametrize(("across", "down"), [(2, 0), (-1, 0), (0, 3)])
 def test_red_shifted_against_blue(across: int, down: int) -> None:
     plain = np.repeat(draw_pixels(RNG, 64)[:, :, :1], 3, axis=2)

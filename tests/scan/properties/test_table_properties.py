@@ -7,7 +7,7 @@ import pytest
 
 from aflite_assets.diagnostics.numbers import as_numbers
 from aflite_assets.scan.properties.anywhere import id_properties, is_sorted_by_label, order_properties
-from aflite_assets.scan.properties.records import Flags
+from aflite_assets.scan.properties.records import MISSING_BIN, Flags
 from aflite_assets.scan.properties.tables import column_properties, is_stand_in, trailing_numbers
 from aflite_assets.scan.rows import ScanRows, TableColumn
 from benchmarks.detection_kinds import build_rows
@@ -104,6 +104,12 @@ def test_dates_and_numbers_in_names() -> None:
     assert day.lows[day.codes[1]] - day.lows[day.codes[0]] == 1.5
     assert (ticket.info.name, ticket.info.reason) == ("the number in ticket", "artefact")
     assert trailing_numbers(["a12b3", "x", None]).tolist()[0] == 3
+
+
+def test_dates_and_names_are_read_beside_words_for_a_missing_value() -> None:
+    _, (day, ticket) = _read(day=["2024-03-01", "NA", "2024-03-03", " "], ticket=["TCK-17", "n/a", "TCK-90", "?"])
+    assert (day.info.name, day.is_date, ticket.info.name) == ("day", True, "the number in ticket")
+    assert (day.codes.tolist(), ticket.codes.tolist()) == ([0, MISSING_BIN, 1, MISSING_BIN],) * 2
 
 
 def _rows(labels: list[int], **given: object) -> ScanRows:

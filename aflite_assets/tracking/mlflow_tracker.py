@@ -49,7 +49,8 @@ class MlflowTracker(Tracker):
 
     Raises:
         TrackingError: `uri` is an SQLite database without an absolute path, is ambiguous, or is a server's address with
-            a query; or `uri` is None and the path of `home` has a question mark. No message contains a user, a password or a query.
+            a query; or `uri` is None and the path of `home` has a question mark. No message contains a user, a password
+            or a query.
     """
 
     uri: str | None = field(repr=False)

@@ -1,6 +1,7 @@
 """Passes over permuted labels, and the loop that stops where its bias is no more than theirs."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -242,7 +243,7 @@ def test_a_sample_is_trained_on_at_least_one_group() -> None:
     features, labels = noise(240)
     groups = np.repeat(np.arange(8), 30)
     settings = replace(SETTINGS, train_size=50, n_partitions=2)
-    given = {"settings": settings, "seed": 0, "groups": groups, "passes": 2}
+    given: dict[str, Any] = {"settings": settings, "seed": 0, "groups": groups, "passes": 2}
     assert score_permuted(features, labels, **given, most_rows=120).rows == 120
     assert score_permuted(features, labels, **given, most_rows=40).rows == 60
 
@@ -250,7 +251,7 @@ def test_a_sample_is_trained_on_at_least_one_group() -> None:
 def test_rows_of_one_class_are_always_predicted() -> None:
     features, labels = noise(240)
     labels[:100] = 7
-    given = {"settings": replace(SETTINGS, train_size=50), "seed": 0, "passes": 2}
+    given: dict[str, Any] = {"settings": replace(SETTINGS, train_size=50), "seed": 0, "passes": 2}
     chance = score_permuted(features, labels, **given, rows=np.arange(100))
     assert (chance.bias.tolist(), chance.rows, chance.moved) == ([1, 1], 100, 1)
     assert chance.class_probability is not None

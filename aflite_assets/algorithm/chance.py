@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aflite_assets.algorithm.inputs import check_inputs, check_run
+from aflite_assets.algorithm.inputs import check_inputs, check_row_numbers, check_run
 from aflite_assets.algorithm.partitions import Purpose, fill_in_order, generator
 from aflite_assets.algorithm.records import ChanceScores
 from aflite_assets.algorithm.scoring import score_permutations
@@ -62,11 +62,13 @@ def score_permuted(
         labels: one integer of 0 or more per row, at least two classes.
         settings: settings of the filter, with at most `MOST_PARTITIONS` partitions.
         seed: from 0 to 2**64 - 1. With the same seed, each `iteration` has different permutations.
-        rows: the numbers of the rows to score, all by default.
+        rows: the numbers of the rows to score, each once, all by default. If all rows that are scored have one class,
+            every prediction is right.
         groups: one integer per row; rows of a group are never split between training rows and held-out rows.
         passes: number of permutations.
         most_rows: the largest number of rows per pass. A larger pool is sampled in whole groups, and `train_size` is
-            reduced in proportion.
+            reduced in proportion, but not below the size of the smallest sampled group. The sample has at least two
+            groups and every class of the pool, so it may be slightly larger.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use.
         memory_limit: bytes of main memory that the passes may use.
 
@@ -78,15 +80,21 @@ def score_permuted(
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     inputs = check_inputs(features, labels, groups=groups, score_only=None, memory_limit=memory_limit)
     rng = generator(seed, Purpose.PERMUTATION, iteration)
-    pool = np.arange(len(inputs.labels)) if rows is None else np.asarray(rows)
-    chosen = pool[_sample(None if inputs.groups is None else inputs.groups[pool], len(pool), most_rows, rng)]
+    n_rows = len(inputs.labels)
+    pool = np.arange(n_rows) if rows is None else check_row_numbers("`rows`", rows, n_rows)
+    groups_of_pool = None if inputs.groups is None else inputs.groups[pool]
+    chosen = pool[_sample(groups_of_pool, inputs.labels[pool], most_rows, rng)]
+    own, classes = inputs.labels[chosen], inputs.classes
+    if (own == own[0]).all():
+        return _of_one_class(classes == own[0], len(chosen), passes, settings)
+    own_groups = None if inputs.groups is None else inputs.groups[chosen]
+    smallest = 0 if own_groups is None else int(np.unique(own_groups, return_counts=True)[1].min())
     small = replace(
         settings,
         n_partitions=min(settings.n_partitions, MOST_PARTITIONS),
-        train_size=max(2, round(settings.train_size * (len(chosen) / len(pool)))),
+        train_size=max(2, smallest, round(settings.train_size * (len(chosen) / len(pool)))),
     )
-    matrix, own, classes = inputs.features[chosen], inputs.labels[chosen], inputs.classes
-    own_groups = None if inputs.groups is None else inputs.groups[chosen]
+    matrix = inputs.features[chosen]
     given: dict[str, Any] = {"settings": small, "groups": own_groups, "device": device, "memory_limit": memory_limit}
     drawn = [(permute_labels(own, own_groups, rng), int(rng.integers(2**63))) for _ in range(passes)]
     permuted = [labels for labels, _ in drawn]
@@ -101,6 +109,17 @@ def score_permuted(
         len(chosen),
         float(np.mean([share_moved(own, labels) for labels in permuted])),
         np.stack(probabilities) if probabilities else None,
+    )
+
+
+def _of_one_class(is_class: np.ndarray, rows: int, passes: int, settings: FilterSettings) -> ChanceScores:
+    """Return the scores of rows that all have one class: no permutation changes a label, and every prediction is right.
+
+    `is_class`: bool per class of the input, True for the class of the rows.
+    """
+    of_class = np.tile(np.where(is_class, 1.0, np.nan), (passes, 1))
+    return ChanceScores(
+        np.ones(passes), of_class, rows, class_probability=None if settings.classifier == "linear_svm" else of_class
     )
 
 
@@ -178,8 +197,13 @@ def class_means(values: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> 
     return np.divide(sums, rows, out=np.full(len(classes), np.nan), where=rows > 0)
 
 
-def _sample(groups: np.ndarray | None, rows: int, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Return ascending row numbers: all rows, or a random sample of whole groups with at most `most` rows in total."""
+def _sample(groups: np.ndarray | None, labels: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    """Return ascending row numbers: all rows, or a random sample of whole groups with at most `most` rows in total.
+
+    If fewer than two groups fit into `most` rows, the two smallest groups are chosen. If no chosen group has a certain
+    class, a random group with this class is added, because `class_bias` must cover the classes of the whole pool.
+    """
+    rows = len(labels)
     if rows <= most:
         return np.arange(rows)
     codes = np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
@@ -187,4 +211,8 @@ def _sample(groups: np.ndarray | None, rows: int, most: int, rng: np.random.Gene
     order = rng.permutation(len(sizes))
     chosen = np.zeros(len(sizes), dtype=bool)
     chosen[order[fill_in_order(sizes[order], most)]] = True
+    if chosen.sum() < 2:
+        chosen = np.isin(np.arange(len(sizes)), np.argsort(sizes, kind="stable")[:2])
+    for label in np.setdiff1d(labels, labels[chosen[codes]]):
+        chosen[codes[rng.choice(np.flatnonzero(labels == label))]] = True
     return np.flatnonzero(chosen[codes])

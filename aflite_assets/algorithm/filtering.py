@@ -282,7 +282,8 @@ def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, 
     if not run.settings.stop_at_chance or state.stop_reason is not None:
         return None
     labels = run.inputs.labels[pool.trainable]
-    if mean_score(tally.scores[pool.trainable]) > np.bincount(labels).max() / len(labels) + _OVER_LARGEST_CLASS:
+    largest_class = np.unique(labels, return_counts=True)[1].max() / len(labels)
+    if mean_score(tally.scores[pool.trainable]) > largest_class + _OVER_LARGEST_CLASS:
         return None
     return score_permuted(
         run.inputs.features,

@@ -113,9 +113,7 @@ def tally_partitions(
 
 def counts_classes(inputs: Inputs, memory_limit: int) -> bool:
     """Return True if predictions are counted per class, that is, if these counts take at most a sixteenth of the memory
-    limit.
-
-    `n_rows` must be the number of rows at the start of the run, so that the result is the same in all iterations.
+    limit. All input rows count, so the result is the same in all iterations.
     """
     return len(inputs.labels) * len(inputs.classes) * np.dtype(np.int32).itemsize <= memory_limit // _COUNTS_PART
 

@@ -1,6 +1,7 @@
 """Passes over permuted labels, and the loop that stops where its bias is no more than theirs."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -236,3 +237,46 @@ def test_resumed_runs_stop_at_chance_where_uninterrupted_ones_do() -> None:
     )
     assert resumed.iterations == result.iterations
     assert resumed.stop_reason is StopReason.CHANCE
+
+
+def test_a_sample_is_trained_on_at_least_one_group() -> None:
+    features, labels = noise(240)
+    groups = np.repeat(np.arange(8), 30)
+    settings = replace(SETTINGS, train_size=50, n_partitions=2)
+    given: dict[str, Any] = {"settings": settings, "seed": 0, "groups": groups, "passes": 2}
+    assert score_permuted(features, labels, **given, most_rows=120).rows == 120
+    assert score_permuted(features, labels, **given, most_rows=40).rows == 60
+
+
+def test_rows_of_one_class_are_always_predicted() -> None:
+    features, labels = noise(240)
+    labels[:100] = 7
+    given: dict[str, Any] = {"settings": replace(SETTINGS, train_size=50), "seed": 0, "passes": 2}
+    chance = score_permuted(features, labels, **given, rows=np.arange(100))
+    assert (chance.bias.tolist(), chance.rows, chance.moved) == ([1, 1], 100, 1)
+    assert chance.class_probability is not None
+    for of_class in (chance.class_bias, chance.class_probability):
+        assert np.array_equal(of_class, [[np.nan, np.nan, 1.0]] * 2, equal_nan=True)
+
+
+def test_a_sample_has_every_class_of_the_pool() -> None:
+    features, labels = noise(240)
+    labels[:], labels[3], labels[5] = 0, 1, 2
+    for seed in range(3):
+        chance = score_permuted(features, labels, settings=SETTINGS, seed=seed, passes=2, most_rows=20)
+        assert 20 <= chance.rows <= 22
+        assert not np.isnan(chance.class_bias).any()
+        assert np.nanmean(chance.class_bias) < 0.4
+
+
+@pytest.mark.parametrize(("rows", "said"), [([240], "contains row 240"), ([], "has the shape"), ([1, 1], "twice")])
+def test_rows_that_are_no_row_numbers_are_refused(rows: list[int], said: str) -> None:
+    features, labels = noise(240)
+    with pytest.raises(InvalidInputError, match=f"`rows` .*{said}|`rows` {said}"):
+        score_permuted(features, labels, settings=SETTINGS, seed=0, rows=np.array(rows))
+
+
+def test_labels_may_be_large_numbers() -> None:
+    features, labels = noise(240)
+    settings = FilterSettings(target_size=200, train_size=50, slice_size=20, n_partitions=4, stop_at_chance=True)
+    assert filter_dataset(features, labels * 10**12, settings=settings, seed=0).classes.tolist() == [0, 10**12]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.stages.filtering.control_sets import _controls, _weighted, single_pass_scores
+from aflite_assets.stages.filtering.control_sets import _controls, _table, _weighted, single_pass_scores
 from aflite_assets.stages.shared.published import ControlSet
 from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
 
@@ -150,3 +150,8 @@ def test_weighted_rows_are_all_train_rows_each_with_the_weight_that_is_published
     assert weighted.weights.dtype == np.float32
     # Classes of scored rows are even. Row 2 has no probability, row 3 was a warm-up row.
     np.testing.assert_allclose(weighted.weights, [0.5 / 0.2, 1, 1, 1])
+
+
+def test_a_control_without_rows_in_a_split_has_the_same_types() -> None:
+    empty, full = (ControlSet("a", "single_pass_linear", None, "test", np.arange(rows)) for rows in (0, 2))
+    assert pa.concat_tables([_table(empty, weighted=False), _table(full, weighted=False)]).num_rows == 2

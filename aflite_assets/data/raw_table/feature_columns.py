@@ -14,6 +14,12 @@ from aflite_assets.errors import DataError
 from aflite_assets.wording import counted, quoted
 
 _MOST_SHOWN, _NAME_LENGTH = 5, 80
+_WHOLE = 2.0**24
+"""Number up to which float32 represents every whole number."""
+_MOST_ROUNDED = 0.01
+"""Largest rounding error of a train column, as a share of the column's standard deviation."""
+_NOISE = 1e-12
+"""Share of a number below which differences are the rounding errors of float64."""
 _REMEDY = "name one column of lists of numbers, or a list of number columns"
 
 
@@ -26,7 +32,7 @@ def feature_matrix(split: str, table: pa.Table, names: str | tuple[str, ...]) ->
 
     Raises:
         DataError: values are not numbers, lists differ in length, or a row has a number that is missing, NaN, or beyond
-            float32.
+            float32. A DataError is also raised if float32 rounds away the differences between a train column's values.
     """
     try:
         with np.errstate(over="ignore"):
@@ -52,7 +58,29 @@ def _of_columns(split: str, table: pa.Table, names: tuple[str, ...]) -> np.ndarr
                 + (f"write features: {shown(name)}, without brackets" if is_list(column.type) else _REMEDY)
             )
         matrix[:, number] = _float32(column).to_numpy()
+        if split == "train":
+            _require_differences(name, column.cast(pa.float64(), safe=False).to_numpy(), matrix[:, number])
     return matrix
+
+
+def _require_differences(name: str, values: np.ndarray, rounded: np.ndarray) -> None:
+    """Raise an error if the numbers of a train column are too large, compared with their differences, for float32.
+
+    Numbers up to `_WHOLE` are not checked.
+    """
+    if not len(values) or not np.isfinite(rounded).all() or np.abs(values).max() <= _WHOLE:
+        return
+    if (
+        np.abs(values - rounded).max() <= _MOST_ROUNDED * values.std()
+        or np.ptp(values) <= _NOISE * np.abs(values).max()
+    ):
+        return
+    raise DataError(
+        f"split 'train': the column {name!r} in `columns.features` has {len(np.unique(values)):,} different numbers "
+        f"from {values.min():.15g} to {values.max():.15g}, but features are stored as float32, in which only "
+        f"{len(np.unique(rounded)):,} of them differ; subtract a constant from the column in the source, such as its "
+        "smallest number, or leave the column out"
+    )
 
 
 def _from_text(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

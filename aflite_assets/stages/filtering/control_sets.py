@@ -272,10 +272,10 @@ def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
     """Return the table of a control set; if `weighted` is True, the table has a column of weights."""
     rows = len(control.row_ids)
     columns = {
-        "representation": [control.representation] * rows,
-        "name": [control.name] * rows,
+        "representation": pa.array([control.representation] * rows, pa.string()),
+        "name": pa.array([control.name] * rows, pa.string()),
         "seed": pa.array([control.seed] * rows, pa.int64()),
-        "split": [control.split] * rows,
+        "split": pa.array([control.split] * rows, pa.string()),
         "row_id": control.row_ids,
     }
     if weighted:
@@ -286,4 +286,4 @@ def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
 _SETTINGS = StageSettings(
     "seed seeds filter_seeds full_includes_warmup train_sets train_weighted", of_choices(questions="2")
 )
-CONTROL_SETS = Stage("control_sets", "3", _SETTINGS, "raw_dataset selection warmup_split embeddings filtered_sets", run)
+CONTROL_SETS = Stage("control_sets", "4", _SETTINGS, "raw_dataset selection warmup_split embeddings filtered_sets", run)

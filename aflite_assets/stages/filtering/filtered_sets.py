@@ -407,4 +407,4 @@ def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult]
 FILTER_CHECKS = StageChecks(NO_CAUTIONS, check_filters, ("raw_dataset",))
 _SETTINGS = StageSettings("filter filter_seeds seed")
 _INPUTS = "raw_dataset warmup_split embeddings"
-FILTERED_SETS = Stage("filtered_sets", "12", _SETTINGS, _INPUTS, run, checks=FILTER_CHECKS)
+FILTERED_SETS = Stage("filtered_sets", "13", _SETTINGS, _INPUTS, run, checks=FILTER_CHECKS)

@@ -23,17 +23,18 @@ def stop_line(name: str, result: FilterResult, given: FilterInputs, *, chance: f
     """
     settings, train = result.settings, given.split == "train"
     kept = given.kept(result)
+    passes = "exceed" if settings.comparison == "greater" else "reach"
     return (
         f"filtering {name} stopped {_WHY[result.stop_reason]}. It kept {int((kept & train).sum()):,} of "
         f"{counted(int(train.sum()), 'train row')} (`target_size` {settings.target_size:,}). In the last pass, "
-        f"{_next_rows(result, given, kept):,} of the kept rows reach the `threshold` {settings.threshold:g}; an "
+        f"{_next_rows(result, given, kept):,} of the kept rows {passes} the `threshold` {settings.threshold:g}; an "
         f"iteration removes at most {settings.slice_size:,} rows (`slice_size`). The mean predictability with shuffled "
         f"labels is {chance:.3f}"
     )
 
 
 def _next_rows(result: FilterResult, given: FilterInputs, kept: np.ndarray) -> int:
-    """Return the number of kept rows with a predictability at or above the threshold.
+    """Return the number of kept rows whose predictability passes the threshold, as `comparison` says.
 
     If groups are removed as a whole, each group's mean predictability is compared with the threshold. Rows that the
     filter only scores, and never uses for training, are not counted.
@@ -43,5 +44,5 @@ def _next_rows(result: FilterResult, given: FilterInputs, kept: np.ndarray) -> i
     if groups is not None and result.settings.remove == "groups":
         units = np.unique(groups[rows], return_inverse=True)[1]
         scores = (np.bincount(units, scores) / np.bincount(units))[units]
-    over = scores >= np.float32(result.settings.threshold)
-    return int(over.sum())
+    threshold = np.float32(result.settings.threshold)
+    return int((scores > threshold if result.settings.comparison == "greater" else scores >= threshold).sum())

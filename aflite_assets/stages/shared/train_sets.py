@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -149,7 +149,9 @@ def _sliced_again(
     entered = left_in >= iteration
     pool = np.flatnonzero(entered & np.isin(split_of, ["train", *run.splits_treated("pooled")]))
     scored = np.flatnonzero(entered & np.isin(split_of, run.splits_treated("scored")))
-    tally, settings = _tally(rows, left_in == iteration, run), run.settings
+    # All rows with a score were removed. With "gumbel", possibly none of them reached the threshold.
+    settings = replace(run.settings, threshold=0.0, comparison="at_least")
+    tally = _tally(rows, left_in == iteration, run)
     groups = rows["group"].to_numpy() if settings.remove == "groups" else None
     copies = rows["copy"].to_numpy() if "copy" in rows.column_names else None
     among, beside = (

@@ -53,6 +53,25 @@ def test_large_integers_are_rounded_as_other_numbers_are() -> None:
     assert _matrix({"x": [[2**24 + 1, 2**62 + 1]]}).tolist() == [[2**24, 2**62]]
 
 
+def test_train_numbers_that_float32_cannot_tell_apart_are_refused() -> None:
+    seconds = np.arange(1000) + 1_700_000_000
+    message = (
+        "split 'train': the column 'time' in `columns.features` has 1,000 different numbers from 1700000000 to "
+        "1700000999, but features are stored as float32, in which only 9 of them differ; subtract a constant from the "
+        "column in the source, such as its smallest number, or leave the column out"
+    )
+    for values in (seconds, seconds.astype(float), [str(value) for value in seconds]):
+        with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+            feature_matrix("train", pa.table({"time": values}), ("time",))
+    accepted = {
+        "day": 1_700_000_000 + 86_400 * np.arange(1000),
+        "same": [1_700_000_000] * 1000,
+        "small": seconds - 1_700_000_000,
+    }
+    assert feature_matrix("train", pa.table(accepted), tuple(accepted)).shape == (1000, 3)
+    assert _matrix({"time": seconds}, ("time",)).shape == (1000, 1)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e39, None])
 @pytest.mark.parametrize("form", ["list", "fixed_size_list", "columns", "text"])
 def test_features_that_are_not_finite_are_counted_and_the_first_row_named(bad: float | None, form: str) -> None:

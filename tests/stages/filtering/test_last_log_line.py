@@ -47,3 +47,12 @@ def test_groups_that_leave_together_reach_the_threshold_by_their_mean() -> None:
     scores[result.kept_rows] = np.where(result.kept_rows % 2, 1.0, 0.8)
     line = stop_line("small", replace(result, predictability=scores), given, chance=0.5)
     assert f"In the last pass, {len(result.kept_rows)} of the kept rows reach" in line
+
+
+def test_rows_at_the_threshold_do_not_exceed_it() -> None:
+    settings = FilterSettings(target_size=190, train_size=30, slice_size=10, threshold=0.75, comparison="greater")
+    given = _inputs(settings)
+    result = filter_dataset(given.features, given.labels, settings=settings, seed=0, groups=given.groups)
+    scores = np.full(200, 0.75, np.float32)
+    line = stop_line("small", replace(result, predictability=scores), given, chance=0.5)
+    assert "In the last pass, 0 of the kept rows exceed the `threshold` 0.75; an" in line

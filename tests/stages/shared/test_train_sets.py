@@ -204,6 +204,14 @@ def test_the_slice_that_passes_the_size_is_cut(size: int, iteration: int | None,
     assert (found.cutoff is None) == (iteration is None)
 
 
+def test_a_sampled_slice_without_a_row_over_the_threshold_is_cut() -> None:
+    rows = _fates(0, 0, 0, None, score=0.6)
+    settings = replace(BY_ROWS.settings, selection="gumbel", threshold=0.75)
+    found = earlier_set(rows, 2, run=replace(BY_ROWS, settings=settings))
+    assert found is not None
+    assert (found.iteration, len(found.row_ids["train"]), found.cutoff) == (0, 2, 0.6)
+
+
 def test_ties_are_drawn_and_never_taken_in_file_order() -> None:
     fates = _fates(*[0] * 40, *[None] * 20, None, score=1.0)
     found = [earlier_set(fates, 40, run=replace(BY_ROWS, seed=seed)) for seed in range(4)]

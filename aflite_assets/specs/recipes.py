@@ -120,8 +120,16 @@ def _check_rows(place: str, name: str, fine_tune: Mapping[str, str | None]) -> N
 
 
 def _check_batch(place: str, stage: FineTuneStage, start: NeuralModelSpec) -> None:
-    if stage.batch_size is not None and stage.batch_size % start.gradient_accumulation:
+    if stage.batch_size is None:
+        return
+    if stage.batch_size % start.gradient_accumulation:
         raise ValueError(
             f"`{place}.batch_size` is {stage.batch_size}, which is not a multiple of the starting evaluator's "
             f"`gradient_accumulation` ({start.gradient_accumulation}); change one of the two"
+        )
+    pairs = start.rows_per_item * start.gradient_accumulation
+    if stage.batch_size % pairs:
+        raise ValueError(
+            f"`{place}.batch_size` is {stage.batch_size}, but with the starting evaluator's `loss: {start.loss}` it "
+            f"must be a multiple of {pairs}; change `batch_size`"
         )

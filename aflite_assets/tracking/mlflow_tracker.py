@@ -49,7 +49,8 @@ class MlflowTracker(Tracker):
 
     Raises:
         TrackingError: `uri` is an SQLite database without an absolute path, is ambiguous, or is a server's address with
-            a query. No message contains a user, a password or a query.
+            a query; or `uri` is None and the path of `home` has a question mark. No message contains a user, a password
+            or a query.
     """
 
     uri: str | None = field(repr=False)
@@ -60,6 +61,11 @@ class MlflowTracker(Tracker):
     def __post_init__(self) -> None:
         if self.uri:
             _check_uri(self.uri)
+        elif "?" in str(self._folder):
+            raise TrackingError(
+                f"MLflow's database cannot be in {self._folder}, because a `?` in the path of an SQLite database "
+                "begins its options; set `AFLITE_HOME` to a folder without `?`, or give a tracking URI"
+            )
 
     @cached_property
     def session(self) -> MlflowSession:

@@ -54,6 +54,8 @@ def test_defaults_are_the_papers(content: dict[str, Any]) -> None:
         ({"model": BAG, "evaluator": "net"}, "forgettables.x: either `model`"),
         ({"model": BAG, "seeds": [1, 1]},
             "`seeds` is [1, 1], which repeats a seed; give every training run a different seed"),
+        ({"model": BAG, "highest_loss": [0.1, 0.2, 0.1]},
+            "`highest_loss` is [0.1, 0.2, 0.1], which repeats a share; give every set another share"),
         ({"model": {"kind": "linear"}}, "forgettables.x.model.kind: is unknown"),
         ({"evaluator": "nett"}, "`forgettables.x.evaluator` is 'nett', which is not a neural evaluator, which has "
             "epochs; name one of ['net', 'early']; did you mean 'net'?"),

@@ -84,6 +84,23 @@ def test_settings_out_of_range_are_refused(change: dict[str, Any]) -> None:
         TextModelSpec.model_validate(TEXT | change)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gradient_accumulation": 3},
+            r"`batch_size` is 32, which is not a multiple of `gradient_accumulation` \(3\)"),
+        ({"gradient_accumulation": 64}, "`batch_size` is 32, which is not a multiple"),
+        ({"gradient_accumulation": 32, "loss": "bradley_terry"}, "`batch_size` is 32, but with `loss: bradley_terry`"),
+    ],
+)  # fmt: skip
+def test_parts_must_divide_the_default_batch_too(change: dict[str, Any], message: str) -> None:
+    adapter: TypeAdapter[Any] = TypeAdapter(EvaluatorSpec)
+    with pytest.raises(ValidationError, match=message):
+        adapter.validate_python({"kind": "siamese_bag"} | change)
+    fitting = adapter.validate_python({"kind": "siamese_bag", "gradient_accumulation": 32})
+    assert [fitting.for_rows(rows).batch_size % 32 for rows in (49_999, 50_000)] == [0, 0]
+
+
 @pytest.mark.parametrize("gamma", [0, -1.0, "big"])
 def test_kernel_width_is_positive_or_scikit_learns_rule(gamma: Any) -> None:
     with pytest.raises(ValidationError, match="gamma"):

@@ -121,6 +121,14 @@ def test_stages_that_cannot_be_trained_are_refused(
     assert message in _message(_recipe(content, stage))
 
 
+def test_a_batch_of_half_a_pair_is_refused(content: dict[str, Any]) -> None:
+    content["evaluators"]["net"] = {**NET, "loss": "bradley_terry"}
+    assert (
+        "`evaluators.tuned.stages.0.batch_size` is 12, but with the starting evaluator's `loss: bradley_terry` it must "
+        "be a multiple of 8; change `batch_size`"
+    ) in _message(_recipe(content, {"rows": "hard", "batch_size": 12}))
+
+
 def test_a_recipe_without_stages_is_refused(content: dict[str, Any]) -> None:
     assert "evaluators.tuned.stages: must have at least 1 entry" in _message(_recipe(content))
 

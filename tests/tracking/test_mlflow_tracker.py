@@ -227,6 +227,13 @@ def test_a_relative_database_is_refused(tmp_path: Path) -> None:
         MlflowTracker("sqlite:///mlflow.db", tmp_path)
 
 
+def test_a_home_that_sqlite_would_misread_is_refused(tmp_path: Path) -> None:
+    home = tmp_path / "what?"
+    with pytest.raises(TrackingError, match=r"MLflow's database cannot be in .*/what\?/mlflow, because a `\?`"):
+        MlflowTracker(None, home)
+    assert MlflowTracker("http://127.0.0.1:1", home).uri is not None
+
+
 def test_a_given_database_is_used(mlflow_home: Path, tmp_path: Path, runs_of: RunsOf) -> None:
     tracker = MlflowTracker(f"sqlite:///{mlflow_home}/mlflow/mlflow.db", tmp_path / "other")
     with tracker.run("embeddings", "snli", "k1") as run:

@@ -12,6 +12,7 @@ of the number of rows.
 """
 
 from collections.abc import Hashable, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -29,16 +30,28 @@ _BANDS = 4
 _LARGEST = 0.2
 """If a chain of near copies contains more than this share of the rows, only equal rows count as copies."""
 
+_IDENTIFYING = 0.05
+"""A column identifies rows if it has at least this many different values, as a share of the rows."""
+
+_SHARED = 0.01
+"""A column identifies no copies if fewer rows than this share have another row's value."""
+
+_MOST_IDENTIFYING = 12
+_AGREEING = 0.5
+"""Rows of a table are near copies if they have the same values in at least this share of the identifying columns."""
+
 _BY_CHANCE = 0.1
-"""Table rows are no copies if at least this many other rows are expected to have the same values by chance."""
+"""Equal rows of a table are no copies if chance explains more than this share of them."""
 
 
 def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[bytes] | None) -> np.ndarray:
     """Return a code per row, int64. Near copies have the same code.
 
     Two texts are near copies if they share about 80 % of their runs of three words (min-hashes, Broder 1997). Table
-    rows are copies if all values are equal, unless independent columns would make such rows equal too, as in a table of
-    a few columns with a few values each. Images are copies if they are equal after shrinking to 8 x 8 pixels.
+    rows are copies if all values are equal, or half of the values, and at least two, in columns with many different
+    values, such as a time and a size. Rows of a table are no copies if independent columns would make them equal too,
+    as in a table of a few columns with a few values each. Images are copies if they are equal after shrinking to 8 x 8
+    pixels.
     """
     if image_codes is not None:
         return _coded(image_codes)
@@ -47,11 +60,37 @@ def copy_codes(rows: ScanRows, tokens: Sequence[Tokens], image_codes: Sequence[b
     if len(rows.columns) < 3:
         return np.arange(len(rows))
     codes = np.column_stack([_value_codes(column.values) for column in rows.columns.values()])
-    equal = _coded([row.tobytes() for row in codes])
-    expected = np.full(len(rows), max(len(rows) - 1.0, 0.0))
+    first = _first_equal(codes, 1)
+    return _linked(len(rows), [(first, np.arange(len(rows))), *_agreeing(codes)])
+
+
+def _first_equal(codes: np.ndarray, tests: int) -> np.ndarray:
+    """Return the first row with the same values as each row, or the row itself if chance makes such rows equal.
+
+    `tests`: number of sets of columns that are compared.
+    """
+    _, first, same, times = np.unique(codes, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    expected = np.full(len(codes), tests * max(len(codes) - 1.0, 0.0))
     for own in codes.T:
         expected *= np.bincount(own)[own] / len(own)
-    return np.where(expected < _BY_CHANCE, equal, len(rows) + np.arange(len(rows)))
+    is_unlikely = expected < _BY_CHANCE * (times - 1)[same.reshape(-1)]
+    return np.where(is_unlikely, first[same.reshape(-1)], np.arange(len(codes)))
+
+
+def _agreeing(codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return pairs of rows that agree in two identifying columns, and in at least `_AGREEING` of them."""
+    rows = np.arange(len(codes))
+    different = codes.max(axis=0, initial=0) + 1
+    able = (different >= _IDENTIFYING * len(rows)) & (len(rows) - different >= _SHARED * len(rows))
+    chosen = np.flatnonzero(able)[np.argsort(different[able], kind="stable")[:_MOST_IDENTIFYING]]
+    identifying = codes[:, chosen]
+    both = list(combinations(range(len(chosen)), 2))
+    pairs = []
+    for first, second in both:
+        partner = _first_equal(identifying[:, [first, second]], len(both))
+        alike = (identifying == identifying[partner]).mean(axis=1) >= _AGREEING
+        pairs.append((partner[alike], rows[alike]))
+    return pairs
 
 
 def _value_codes(values: np.ndarray | Sequence[str | None]) -> np.ndarray:

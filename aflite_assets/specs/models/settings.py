@@ -127,9 +127,10 @@ class TrainingSpec(StrictSpec):
     def _pairs_fit(self) -> Self:
         if self.loss == "cross_entropy":
             return self
-        if self.batch_size % (2 * self.gradient_accumulation):
+        batch_size = self.for_rows(1).batch_size
+        if batch_size % (2 * self.gradient_accumulation):
             raise ValueError(
-                f"`batch_size` is {self.batch_size}, but with `loss: bradley_terry` it must be a multiple of "
+                f"`batch_size` is {batch_size}, but with `loss: bradley_terry` it must be a multiple of "
                 f"{2 * self.gradient_accumulation} (2 x `gradient_accumulation`); change `batch_size`"
             )
         if self.early_stopping is not None or self.label_smoothing:
@@ -145,9 +146,11 @@ class TrainingSpec(StrictSpec):
 
     @model_validator(mode="after")
     def _whole_parts(self) -> Self:
-        if self.batch_size % self.gradient_accumulation:
+        # A default of more rows is a multiple of the default of few rows.
+        batch_size = self.for_rows(1).batch_size
+        if batch_size % self.gradient_accumulation:
             raise ValueError(
-                f"`batch_size` is {self.batch_size}, which is not a multiple of `gradient_accumulation` "
+                f"`batch_size` is {batch_size}, which is not a multiple of `gradient_accumulation` "
                 f"({self.gradient_accumulation}); change one of the two"
             )
         return self

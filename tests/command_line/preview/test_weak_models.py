@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -24,6 +26,7 @@ from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.shared.published import ROW_SETS_FILE
 from aflite_assets.studies.forgettables.command_line.preview import PART
 
 CPU = DeviceSettings("cpu")
@@ -118,13 +121,27 @@ def test_weak_trainings_and_second_phases_are_counted_with_what_was_assumed(
     assert measured.count("measuring training and prediction of siamese_bag") == 1
 
 
-def test_cut_rows_are_planned_as_many_as_the_smaller_set() -> None:
-    models = {name: {"taken": taken, "never_learnt": 0, "rows": 10} for name, taken in (("bow", 4), ("own", 1))}
-    known: Any = {"forgettable_sets": SimpleNamespace(summary={"models": models})}
+def test_sets_of_an_earlier_run_are_planned_with_their_rows(tmp_path: Path) -> None:
+    sizes = [("bow", "forgettable", None, 40), ("bow", "random", 0, 40), ("bow", "random", 1, 40)]
+    sizes += [("bow", "forgettable_as_many_as_own", seed, 5) for seed in (0, 1)]
+    lines = [
+        {"weak_model": model, "name": name, "seed": seed, "row_id": row}
+        for model, name, seed, rows in sizes
+        for row in range(rows)
+    ]
+    pq.write_table(pa.Table.from_pylist(lines), tmp_path / ROW_SETS_FILE)
+    # With rows held back for early stopping, `rows` is less than `full`; balancing left no row that was never learnt.
+    models = {"bow": {"taken": 40, "never_learnt": 27, "rows": 84}}
+    result = SimpleNamespace(summary={"models": models}, path=tmp_path, file=tmp_path.joinpath)
+    known: Any = {"forgettable_sets": result}
     stages = [{"forgettables": "bow", "as_many_as": "own"}]
     cut = {"kind": "fine_tuned", "start": "net", "stages": stages}
     planned = PART.draw(parse_spec(PAIRS | {"evaluators": {"net": NET, "cut": cut}}), 120, known)
-    assert planned["bow"].set_rows["forgettable_as_many_as_own"] == 12
+    assert planned["bow"].set_rows == {
+        "forgettable": 40, "random": 40, "never_learnt": 0, "highest_loss": 0, "forgettable_as_many_as_own": 5,
+    }  # fmt: skip
+    assert (planned["bow"].taken, planned["bow"].assumption) == (40, "")
+    assert planned["own"].set_rows["forgettable"] == 24
     assert "forgettable_as_many_as_own" not in PART.draw(SPEC, 120, known)["bow"].set_rows
 
 

@@ -7,6 +7,7 @@ import pytest
 from aflite_assets.analysis.analysis import analyse
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.weak_models import SecondPhase
 from aflite_assets.reports.tables.all_tables import declared
 from aflite_assets.studies.forgettables.analysis.records import Forgettables
 from aflite_assets.studies.forgettables.reports.figures import forgettable_pictures
@@ -71,6 +72,26 @@ def test_accuracies_stand_beside_the_start(forgotten: BenchmarkData) -> None:
     start, gain = (row.cells[place] for row in differences.rows[:2])
     assert (start.value, gain.value) == (pytest.approx(20), pytest.approx(18))
     assert (start.shaded, gain.shaded, len(start.small), gain.small[-1]) == (False, True, 1, "above")
+
+
+def test_a_set_cut_to_another_models_has_the_smaller_number_of_each_class(forgotten: BenchmarkData) -> None:
+    own = Forgettables.of(forgotten)
+    counts = {"rows": 500, "forgettable": 100}
+    models = {
+        name: replace(
+            own.models["bow"],
+            taken=12,
+            by_class={"entailment": {**counts, "taken": first}, "neutral": {**counts, "taken": 12 - first}},
+        )
+        for name, first in (("bow", 10), ("strong", 2))
+    }
+    rows = ("forgettable rows of bow, as many as of strong",)
+    phases = own.phases | {
+        "net_bow": SecondPhase("net", rows, "bow", "forgettable_as_many_as_strong", as_many_as="strong")
+    }
+    studied = replace(own, models=models, phases=phases)
+    (table,) = TWO_PHASE.tables(analyse(replace(forgotten, studies={"forgettable_sets": studied})))
+    assert table.rows[1].headings == ("net_bow", "4 forgettable rows of bow, as many as of strong")
 
 
 def test_rows_alone_stand_beside_as_many_random_ones(forgotten: BenchmarkData) -> None:

@@ -45,6 +45,23 @@ def test_equal_table_rows_are_copies_if_they_have_three_columns() -> None:
     assert copy_codes(narrow, [], None).tolist() == list(range(61))
 
 
+def test_rows_with_one_time_and_size_are_near_copies_though_their_measurements_differ() -> None:
+    rng = np.random.default_rng(0)
+    origin = np.concatenate([np.repeat(np.arange(100), 4), np.arange(100, 700)])
+    columns = {
+        "time": TableColumn("attribute", (100_000 + rng.permutation(700)[origin]).astype(np.float64)),
+        "size": TableColumn("attribute", rng.normal(size=700)[origin]),
+        "measured": TableColumn("column", np.round(rng.normal(size=1_000), 2)),
+        "noise": TableColumn("column", rng.normal(size=1_000)),
+        "site": TableColumn("attribute", [f"site {place % 5}" for place in range(1_000)]),
+    }
+    rows = build_rows(np.zeros(1_000, np.int64), columns=columns)
+    assert len(set(zip(copy_codes(rows, [], None).tolist(), origin.tolist(), strict=True))) == 700
+    assert len(set(copy_codes(rows, [], None).tolist())) == 700
+    unlike = build_rows(np.zeros(1_000, np.int64), columns={**columns, "size": columns["noise"]})
+    assert len(set(copy_codes(unlike, [], None).tolist())) >= 990  # a few are equal by chance
+
+
 def test_rows_of_a_few_columns_with_a_few_values_are_equal_by_chance_and_no_copies() -> None:
     rng = np.random.default_rng(0)
     columns = {name: TableColumn("column", rng.choice(["a", "b", "c"], 300).tolist()) for name in "xyz"}

@@ -18,6 +18,7 @@ from aflite_assets.models.preflight import check_model
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.recipes import recipes_of
+from aflite_assets.stages.shared.published import read_row_sets
 from aflite_assets.studies.forgettables.specs.fine_tuning import set_name
 from aflite_assets.studies.forgettables.specs.settings import ForgettablesSettings
 
@@ -38,17 +39,16 @@ def _alone(name: str, rows: int) -> tuple[PlannedTrainSet, ...]:
     return tuple(PlannedTrainSet(f"{each}_{name}", None, rows, drawn_per_seed=drawn) for each, drawn in names)
 
 
-def _known_shares(reused: Mapping[str, PublishedResult]) -> Mapping[str, Mapping[str, float]]:
-    """Return the sizes of each weak model's sets of forgettable rows, as shares of `full`.
+def _known_sizes(reused: Mapping[str, PublishedResult]) -> dict[str, dict[str, int]]:
+    """Return the numbers of rows of each weak model's sets, by set; empty sets are left out.
 
     If a run would not reuse a result of `forgettable_sets`, the mapping is empty.
     """
-    models = reused["forgettable_sets"].summary.get("models", {}) if "forgettable_sets" in reused else {}
-    known = {}
-    for name, facts in models.items():
-        taken = facts["taken"] / facts["rows"]
-        known[name] = dict.fromkeys(("forgettable", "random", "highest_loss"), taken)
-        known[name]["never_learnt"] = facts["never_learnt"] / facts["rows"]
+    if (result := reused.get("forgettable_sets")) is None:
+        return {}
+    known: dict[str, dict[str, int]] = {name: {} for name in result.summary.get("models", {})}
+    for one in read_row_sets(result):
+        known[one.weak_model][one.name] = len(one.row_ids)
     return known
 
 
@@ -68,16 +68,15 @@ class ForgettablesPreview(StudyPreview):
         self, spec: DatasetSpec, full_rows: int, reused: Mapping[str, PublishedResult]
     ) -> Mapping[str, PlannedWeakModel]:
         """Return the planned weak models by name; the sizes of their sets are known from a result of the stage."""
-        planned, recipes, known = {}, recipes_of(spec.evaluators).values(), _known_shares(reused)
+        planned, recipes, known = {}, recipes_of(spec.evaluators).values(), _known_sizes(reused)
         for name, entry in ForgettablesSettings.of(spec).forgettables.items():
             shares = dict.fromkeys(("forgettable", "random", "never_learnt", "highest_loss"), ASSUMED_SHARE)
-            shares |= known.get(name, {})
             shares |= {set_name("highest_loss", share): share for share in entry.highest_loss}
-            for cut in (rows for recipe in recipes for rows in recipe.drawn if rows.weak_model == name):
-                if cut.as_many_as is not None:
-                    other = known.get(cut.as_many_as, {}).get("forgettable", ASSUMED_SHARE)
-                    shares[cut.set_name] = min(shares["forgettable"], other)
+            drawn = (rows for recipe in recipes for rows in recipe.drawn if rows.weak_model == name)
+            shares |= {rows.set_name: ASSUMED_SHARE for rows in drawn if rows.as_many_as is not None}
             set_rows = {each: round(share * full_rows) for each, share in shares.items()}
+            if name in known:
+                set_rows = {each: known[name].get(each, 0) for each in shares}
             seeds = entry.training_seeds(seed=spec.seed, seeds=spec.seeds)
             planned[name] = PlannedWeakModel(
                 entry.evaluator,

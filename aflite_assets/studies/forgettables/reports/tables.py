@@ -2,11 +2,12 @@
 paper.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, Difference
 from aflite_assets.analysis.facts import DatasetFacts
+from aflite_assets.analysis.inputs.weak_models import WeakModelFacts
 from aflite_assets.analysis.scores.score_tables import ACCURACIES, Accuracy
 from aflite_assets.reports.tables import cells
 from aflite_assets.reports.tables.table import Cells, Column, Heading, TableCell, TableSpec, declared, having
@@ -136,11 +137,19 @@ def _then_trained_on(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAver
     """
     if (phase := facts.phases.get(one.evaluator)) is None:
         return "nothing more"
-    sizes = [one.taken for name, one in facts.weak_models.items() if name in (phase.weak_model, phase.sized_by)]
+    models = [one for name, one in facts.weak_models.items() if name in (phase.weak_model, phase.sized_by)]
     sized = phase.as_many_as is not None or phase.set_name in ("forgettable", "random")
-    first = f"{count(min(sizes))} " if sizes and sized else ""
+    first = f"{count(_taken(models))} " if models and sized else ""
     said = [f"{rows}, {training}" for rows, training in zip_longest(phase.rows, phase.training, fillvalue="")]
     return first + ", then ".join(each.removesuffix(", ") for each in said)
+
+
+def _taken(models: Sequence[WeakModelFacts]) -> int:
+    """Return the number of rows of a weak model's set or, of two models, of a set cut to the smaller one per class."""
+    if len(models) == 1:
+        return models[0].taken
+    labels = set.intersection(*(set(one.by_class) for one in models))
+    return sum(min(one.by_class[label]["taken"] for one in models) for label in labels)
 
 
 def _phase_order(facts: DatasetFacts, one: Accuracy | forgettables.PhaseAverage) -> int:

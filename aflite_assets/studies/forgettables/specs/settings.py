@@ -15,7 +15,7 @@ from aflite_assets.specs.models.kinds import EvaluatorSpec, NeuralModelSpec
 from aflite_assets.specs.models.settings import Name, StrictSpec
 from aflite_assets.specs.recipes import neural_names
 from aflite_assets.specs.sources import CHOICE_FORMATS
-from aflite_assets.studies.forgettables.specs.fine_tuning import ForgettableStage
+from aflite_assets.studies.forgettables.specs.fine_tuning import ForgettableStage, set_name
 
 NEGATION_WORDS = ("not", "no", "doesn't", "don't", "never", "any")
 """Negation words. The paper's Table 3 shows the share of second texts that contain them."""
@@ -67,6 +67,10 @@ class ForgettablesSpec(StrictSpec):
         if self.seeds is not None and len(set(self.seeds)) < len(self.seeds):
             raise ValueError(
                 f"`seeds` is {list(self.seeds)}, which repeats a seed; give every training run a different seed"
+            )
+        if len({set_name("highest_loss", share) for share in self.highest_loss}) < len(self.highest_loss):
+            raise ValueError(
+                f"`highest_loss` is {list(self.highest_loss)}, which repeats a share; give every set another share"
             )
         return self
 

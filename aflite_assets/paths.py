@@ -4,6 +4,7 @@ import os
 from hashlib import sha256
 from pathlib import Path
 
+from aflite_assets.errors import InvalidInputError
 from aflite_assets.processors import bound_libraries
 
 _LIBRARY_CACHES = {
@@ -22,6 +23,19 @@ _TELEMETRY_OFF = {
 def aflite_home() -> Path:
     """Return the absolute path of the folder `AFLITE_HOME`, by default `.aflite` in the working directory."""
     return Path(os.environ.get("AFLITE_HOME") or ".aflite").expanduser().absolute()
+
+
+def dagster_home() -> Path | None:
+    """Return the folder `DAGSTER_HOME`, which Dagster reads in the same way, or None if the variable is not set.
+
+    Raises:
+        InvalidInputError: the path is relative, which Dagster refuses.
+    """
+    given = os.environ.get("DAGSTER_HOME")
+    folder = Path(given).expanduser() if given else None
+    if folder is not None and not folder.is_absolute():
+        raise InvalidInputError(f"`DAGSTER_HOME` is {given!r}, which is a relative path; set it to an absolute path")
+    return folder
 
 
 def cache_folder(name: str) -> Path:

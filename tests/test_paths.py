@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from aflite_assets.paths import aflite_home, cache_folder, configure_libraries, kernels_folder
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.paths import aflite_home, cache_folder, configure_libraries, dagster_home, kernels_folder
 
 
 def test_home_is_the_variable_or_the_working_directory(
@@ -15,6 +16,17 @@ def test_home_is_the_variable_or_the_working_directory(
     monkeypatch.chdir(tmp_path)
     assert aflite_home() == tmp_path / ".aflite"
     assert cache_folder("datasets") == tmp_path / ".aflite" / "cache" / "datasets"
+
+
+def test_the_dagster_home_is_read_as_dagster_reads_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DAGSTER_HOME", "~/dagster")
+    assert dagster_home() == tmp_path / "dagster"
+    monkeypatch.setenv("DAGSTER_HOME", "dagster")
+    with pytest.raises(InvalidInputError, match="`DAGSTER_HOME` is 'dagster', which is a relative path"):
+        dagster_home()
+    monkeypatch.delenv("DAGSTER_HOME")
+    assert dagster_home() is None
 
 
 def test_what_the_user_set_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Runs of the due stages of a dataset: the request of one, and its execution in this process."""
 
-import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from aflite_assets.assets.steps.attempts import REFRESH_TAG
 from aflite_assets.automation.instance import SETTINGS, prepare_instance
 from aflite_assets.automation.runs_of_datasets import COMMAND, INPUTS_TAG, PARTITION_TAG, how_it_failed, last_run
 from aflite_assets.automation.watched_versions import digest, inputs_of
+from aflite_assets.paths import dagster_home
 from aflite_assets.refresh.due import Due, LastRun
 from aflite_assets.refresh.plan import DatasetPlan
 from aflite_assets.results import ResultStore
@@ -83,9 +83,9 @@ def run_here(
 @contextmanager
 def opened_instance() -> Iterator[dg.DagsterInstance]:
     """Open the instance in `DAGSTER_HOME` or, if the variable is not set, an instance that is lost afterwards."""
-    home = os.environ.get("DAGSTER_HOME")
-    if home and not (Path(home) / SETTINGS.name).exists():
-        prepare_instance(Path(home))
+    home = dagster_home()
+    if home and not (home / SETTINGS.name).exists():
+        prepare_instance(home)
     if home:
         opened = dg.DagsterInstance.get()
     else:

@@ -35,7 +35,7 @@ from filelock import FileLock
 from aflite_assets.address_secrets import shown_value
 from aflite_assets.command_line.terminal import escaped, write_lines
 from aflite_assets.errors import InvalidInputError, StoreError
-from aflite_assets.paths import aflite_home
+from aflite_assets.paths import aflite_home, dagster_home
 from aflite_assets.results.damage import forget, own_damage
 from aflite_assets.results.files import flush_folder, folder_files, folder_size, read_json, write_json
 from aflite_assets.results.keys import is_digest
@@ -141,9 +141,9 @@ def _places(options: argparse.Namespace) -> Places:
         instead="copy the bucket and the databases with the tools of their servers, such as versioning and "
         "replication (docs/object_store.md)",
     )
-    home, dagster_home = aflite_home(), os.environ.get("DAGSTER_HOME")
+    home = aflite_home()
     artifacts = options.artifacts.absolute() if options.artifacts else home / "mlflow" / "artifacts"
-    return Places(home, Path(dagster_home) if dagster_home else None, artifacts, tuple(options.postgres))
+    return Places(home, dagster_home(), artifacts, tuple(options.postgres))
 
 
 def make_backup(folder: Path, places: Places) -> Copied:

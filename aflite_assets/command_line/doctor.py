@@ -13,7 +13,7 @@ from typing import Any
 
 from aflite_assets.command_line.terminal import escaped, write_lines
 from aflite_assets.errors import AfliteError, TrackingError
-from aflite_assets.paths import aflite_home
+from aflite_assets.paths import aflite_home, dagster_home
 from aflite_assets.results.doctor import Problem, examine_store
 from aflite_assets.results.opening import open_store
 
@@ -67,7 +67,7 @@ def problems(*, deep: bool, fix: bool) -> Iterator[Problem]:
             of = "" if due.plan.failure is not None else f"{due.plan.dataset}: "  # a message names the file
             yield from (replace(problem, what=f"{of}{problem.what}") for problem in problems_of_dataset(due.plan))
     yield from _tracking()
-    if os.environ.get("DAGSTER_HOME"):
+    if (home := dagster_home()) and home.is_dir():
         import torch
 
         from aflite_assets.automation.doctor import examine_instance

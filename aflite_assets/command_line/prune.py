@@ -5,7 +5,6 @@ The package `results` deletes the results.
 """
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +13,7 @@ from typing import Any
 
 from aflite_assets.command_line.terminal import escaped, size, table, write_lines
 from aflite_assets.errors import InvalidInputError, StoreError
-from aflite_assets.paths import old_kernels
+from aflite_assets.paths import dagster_home, old_kernels
 from aflite_assets.results.locks import occupant
 from aflite_assets.results.opening import open_store
 from aflite_assets.results.pins import Pin, pin, read_pins, unpin
@@ -69,7 +68,10 @@ def age(text: str) -> timedelta:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([dhw])", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not an age; write an age such as 30d, 12h or 2w")
-    return timedelta(**{_UNITS[match[2]]: float(match[1])})
+    try:
+        return timedelta(**{_UNITS[match[2]]: float(match[1])})
+    except OverflowError:
+        raise argparse.ArgumentTypeError(f"{text!r} is too long an age; write an age such as 30d, 12h or 2w") from None
 
 
 def prune_lines(pruned: Pruned, *, dry_run: bool) -> Iterator[str]:
@@ -94,7 +96,7 @@ def find_leftovers(store: ResultStore) -> dict[str, str]:
     registry = load_registry(made=made)
     queued: Mapping[str, list[str]] = {}
     listed: frozenset[str] = frozenset()
-    if os.environ.get("DAGSTER_HOME"):
+    if (home := dagster_home()) and home.is_dir():
         # Imported here: Dagster takes seconds.
         from aflite_assets.automation import leftovers
 
@@ -153,7 +155,7 @@ def _prune(options: argparse.Namespace) -> None:
     deleted = list(left) if left and (options.dry_run or options.yes or _confirmed()) else []
     limits = {"keep": options.keep, "older_than": options.older_than, "dry_run": options.dry_run}
     pruned = prune(store, caches=old_kernels(), deleted=deleted, **limits)
-    if not options.dry_run and deleted and os.environ.get("DAGSTER_HOME"):
+    if not options.dry_run and deleted and (home := dagster_home()) and home.is_dir():
         from aflite_assets.automation import leftovers
         from aflite_assets.specs.registry import load_registry
 
@@ -164,7 +166,8 @@ def _prune(options: argparse.Namespace) -> None:
 def _pin(options: argparse.Namespace) -> None:
     store = open_store()
     partition, stage = _named(options.name)
-    made = [asset for asset, dataset, _ in store.partitions() if dataset == partition]
+    found = (asset for asset, dataset, _ in store.partitions() if dataset == partition)
+    made = [asset for asset in found if store.current_key(asset, partition) is not None]  # not those that only failed
     stages = [stage] if stage else made or ["published_dataset"]  # whose error says what is missing
     results = [store.current(asset, partition) for asset in stages]
     write_lines(sys.stdout, _pin_lines(pin(store, results, note=options.note)))

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from aflite_assets.command_line.prune import find_leftovers, leftover_lines
 from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, size, table, write_lines
 from aflite_assets.data.loading import load_source
 from aflite_assets.errors import AfliteError
+from aflite_assets.paths import dagster_home
 from aflite_assets.refresh.due import RETRIED_BY_COMMAND, Due, outlooks
 from aflite_assets.refresh.plan import DatasetPlan
 from aflite_assets.refresh.state import RefreshState
@@ -63,7 +63,7 @@ def run_plan(options: argparse.Namespace) -> int:
 
 def look(registry: Registry, store: ResultStore, names: Sequence[str] = (), **options: Any) -> Iterator[Due]:
     """Return what `outlooks` yields, with Dagster's history if `DAGSTER_HOME` is set."""
-    if os.environ.get("DAGSTER_HOME"):
+    if dagster_home():
         # Imported here: Dagster takes seconds.
         from aflite_assets.automation.run_requests import last_run_at_home
 
@@ -91,7 +91,7 @@ def plan_lines(plans: Iterable[DatasetPlan]) -> list[str]:
             took = "" if stage.seconds is None else duration(max(stage.seconds, 0.001))
             rows.append((plan.dataset, stage.stage, stage.state_words, took, "; ".join(stage.reasons)))
         notes += [escaped(f"{plan.dataset}: {note}") for note in plan.notes]
-    return [*table([(*row[:4], escaped(one_line(row[4]))) for row in rows]), *notes]
+    return [*table([(escaped(row[0]), *row[1:4], escaped(one_line(row[4]))) for row in rows]), *notes]
 
 
 def _outlook_lines(planned: Iterable[Due], registry: Registry, store: ResultStore) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _outlook_lines(planned: Iterable[Due], registry: Registry, store: ResultStor
             datasets.setdefault(words, []).append(due.plan.dataset)
     yield "a refresh now would:" if datasets else "a refresh now would do nothing: all is found"
     for words, names in datasets.items():
-        yield f"  {', '.join(names)}: {escaped(words)}"
+        yield f"  {escaped(', '.join(names))}: {escaped(words)}"
 
 
 def _outlook(due: Due, registry: Registry, store: ResultStore) -> str:
@@ -235,11 +235,11 @@ def run_status(options: argparse.Namespace) -> None:
     rows = [("dataset", "last made", "stages", "size")]
     for status in standing:
         made = "never" if status.made is None else f"{status.made.astimezone():%Y-%m-%d %H:%M}"
-        rows.append((status.dataset, made, status.counts, size(status.size)))
+        rows.append((escaped(status.dataset), made, status.counts, size(status.size)))
     _say(table(rows, numbers=(3,)))
     # The remedy is at the end of a trouble, so troubles are not truncated.
-    needs = [f"  {status.dataset}: {escaped(line)}" for status in standing for line in status.troubles]
-    waits = [f"  {status.dataset}: {escaped(line)}" for status in standing for line in status.waits]
+    needs = [escaped(f"  {status.dataset}: {line}") for status in standing for line in status.troubles]
+    waits = [escaped(f"  {status.dataset}: {line}") for status in standing for line in status.waits]
     below = (["needs you:", *needs], ["continues later by itself:", *waits])
     for lines in (*(part for part in below if part[1:]), [escaped(paused or "")], list(leftover_lines(left))):
         _say(["", *lines] if any(lines) else [])

@@ -92,7 +92,7 @@ class ResultServer(http.server.ThreadingHTTPServer):
 
     def file(self, path: str) -> Path | None:
         """Return the file for the path of a request, or None if the server does not serve the file."""
-        segments = unquote(urlsplit(path).path).removeprefix("/").split("/")
+        segments = unquote(_path_of(path)).removeprefix("/").split("/")
         is_served = all(_SEGMENT.fullmatch(segment) for segment in segments)
         return _plain_file(self.root.joinpath(*segments)) if is_served else None
 
@@ -119,7 +119,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
         if host_name(self.headers.get("Host", "")) not in self.server.hosts:
             told = f"Open {self.server.address} instead; {RESULTS} names the host under which results are served"
             return self._text(HTTPStatus.MISDIRECTED_REQUEST, f"{told} elsewhere.\n")
-        if urlsplit(self.path).path in ("", "/"):
+        if _path_of(self.path) in ("", "/"):
             try:
                 return self._text(HTTPStatus.OK, index_page(self.server.store), kind=".html", policy=_INDEX_POLICY)
             except AfliteError as error:
@@ -152,6 +152,14 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
             self.send_header("Content-Disposition", "attachment")
         self.end_headers()
         return body
+
+
+def _path_of(address: str) -> str:
+    """Return the path of a request's address, or a path that is never served if the address is not valid."""
+    try:
+        return urlsplit(address).path
+    except ValueError:
+        return "/."
 
 
 def _plain_file(wanted: Path) -> Path | None:

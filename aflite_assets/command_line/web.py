@@ -12,6 +12,7 @@ from typing import Any
 from aflite_assets.command_line.init import prepare_dagster_home
 from aflite_assets.command_line.terminal import write_lines
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.paths import dagster_home
 
 DEFAULT_PORT = 3000
 _WORKSPACE = "workspace.yaml"
@@ -45,7 +46,7 @@ def _run(options: argparse.Namespace) -> None:
     """Serve Dagster's pages until a signal, with the instance in `DAGSTER_HOME` or, with `--dev`, a temporary one.
 
     Raises:
-        InvalidInputError: `DAGSTER_HOME` is not set, and a temporary instance is not allowed.
+        InvalidInputError: `DAGSTER_HOME` is a relative path, or is not set and a temporary instance is not allowed.
     """
     if options.dev and options.workspace:
         raise InvalidInputError(
@@ -57,6 +58,7 @@ def _run(options: argparse.Namespace) -> None:
             f"`{_HOME}` is not set, so there is no run history to show; set `{_HOME}` to the folder that your runs "
             "use, or try `aflite web --dev`"
         )
+    dagster_home()  # refuses a relative path before anything is created
     # What a supervisor sends ends everything in order, as Ctrl+C does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with suppress(KeyboardInterrupt), ExitStack() as stack:

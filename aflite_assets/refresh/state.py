@@ -87,7 +87,7 @@ class RefreshState:
     def _write(self, file: Path, text: str, *, time: datetime | None = None) -> None:
         """Replace a file in one step; `time`: the file's time, by default now."""
         self.make_folder(file.parent)
-        write_bytes(file, text.encode())
+        write_bytes(file, text.encode(errors="backslashreplace"))  # arguments and paths need not be UTF-8
         if time is not None:
             os.utime(file, (time.timestamp(), time.timestamp()))
 

@@ -281,6 +281,17 @@ def test_a_broken_record_of_a_backup_is_named(machine: Places, tmp_path: Path, r
         restore_backup(tmp_path / "backups", places_of(tmp_path / "x"))
 
 
+def test_databases_below_a_tilde_are_backed_up(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("DAGSTER_HOME", "~/dagster")
+    (tmp_path / "dagster").mkdir()
+    (tmp_path / "dagster" / "runs.db").touch()  # an empty file is an empty database
+    assert main(["backup", str(tmp_path / "backups")]) == 0
+    assert ": 1 databases, 0 results copied" in capsys.readouterr().out
+
+
 def test_a_database_that_is_none_is_named(machine: Places, tmp_path: Path) -> None:
     assert machine.dagster_home is not None
     machine.dagster_home.mkdir()

@@ -101,6 +101,7 @@ def test_a_whole_dataset_is_pinned_by_its_name(store: ResultStore) -> None:
     refresh(store, 0)
     store.get_or_create("raw_dataset", "digits", ResultKey("1", {}, {}), lambda draft: {})
     store.get_or_create("raw_dataset", "other", ResultKey("1", {}, {}), lambda draft: {})
+    (store.root / "analysis" / "digits").mkdir(parents=True)  # as after a stage that failed
     assert main(["pin", "digits"]) == 0
     pins = [json.loads(path.read_text()) for path in (store.root / "pins").rglob("*.json")]
     assert sorted((pin["asset"], pin["partition"]) for pin in pins) == [
@@ -122,3 +123,20 @@ def test_ages() -> None:
     for text in ("30", "d", "-1d", "1m"):
         with pytest.raises(argparse.ArgumentTypeError, match="is not an age; write an age such as 30d, 12h or 2w"):
             age(text)
+    with pytest.raises(argparse.ArgumentTypeError, match="'99999999999d' is too long an age; write an age such as 30d"):
+        age("99999999999d")
+
+
+def test_a_dagster_home_that_does_not_exist_has_no_leftovers(
+    store: ResultStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refresh(store, 0)
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+    assert main(["prune"]) == 0
+    assert not (tmp_path / "dagster").exists()
+    monkeypatch.setenv("DAGSTER_HOME", "dagster")
+    capsys.readouterr()
+    assert main(["prune"]) == 1
+    assert capsys.readouterr().err == (
+        "`DAGSTER_HOME` is 'dagster', which is a relative path; set it to an absolute path\n"
+    )

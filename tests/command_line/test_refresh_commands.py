@@ -146,6 +146,14 @@ def test_a_missing_file_is_found_by_the_doctor(vectors: Path, run: Run) -> None:
     assert "/gone.npy" in out
 
 
+def test_the_name_of_a_refused_file_is_escaped(vectors: Path, run: Run) -> None:
+    (vectors.parent / "red\x1b[31m.yaml").write_text("a: [")
+    for command in ("plan", "status"):
+        _, out, _ = run(command)
+        assert "\x1b" not in out
+        assert "red\\x1b[31m " in out
+
+
 def test_an_edited_setting_is_planned_and_made(vectors: Path, run: Run) -> None:
     _edit(vectors, title="Vectors\x1b[31m")
     code, out, _ = run("plan", "vectors")

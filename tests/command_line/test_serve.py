@@ -135,6 +135,10 @@ def test_nothing_else_is_served(server: ResultServer, path: str) -> None:
     assert headers["content-security-policy"].endswith("; sandbox")
 
 
+def test_an_invalid_address_is_answered(server: ResultServer) -> None:
+    assert ask(server, "http://[x", Host="127.0.0.1")[0] == 404
+
+
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:3333", "127.0.0.1.evil.example", "", "[::1", "0.0.0.0"])
 def test_a_name_that_another_site_points_here_gets_nothing(server: ResultServer, host: str) -> None:
     for path in ("/", f"/{REPORT}"):

@@ -59,6 +59,10 @@ def test_the_switch_is_a_file(state: RefreshState) -> None:
     state.pause(reason="", now=NOW)
     assert state.paused() == "refreshes are paused since 2026-11-22 03:00 UTC; `aflite resume` continues them"
     assert (state.folder / "paused").is_file()
+    state.pause(reason="caf\udce9", now=NOW)  # as Python reads an argument in another encoding
+    assert state.paused() == (
+        "refreshes are paused since 2026-11-22 03:00 UTC: caf\\udce9; `aflite resume` continues them"
+    )
     assert state.resume()
     assert state.paused() is None
 

@@ -86,8 +86,9 @@ def test_a_set_cut_to_another_models_has_the_smaller_number_of_each_class(forgot
         for name, first in (("bow", 10), ("strong", 2))
     }
     rows = ("forgettable rows of bow, as many as of strong",)
-    phases = own.phases | {
-        "net_bow": SecondPhase("net", rows, "bow", "forgettable_as_many_as_strong", as_many_as="strong")
+    phases = {
+        **own.phases,
+        "net_bow": SecondPhase("net", rows, "bow", "forgettable_as_many_as_strong", as_many_as="strong"),
     }
     studied = replace(own, models=models, phases=phases)
     (table,) = TWO_PHASE.tables(analyse(replace(forgotten, studies={"forgettable_sets": studied})))

@@ -116,7 +116,7 @@ def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec])
 def _check_rows(place: str, name: str, fine_tune: Mapping[str, str | None]) -> None:
     ready = [challenge_set for challenge_set, split in fine_tune.items() if split is not None]
     remedy = f"set `challenge_sets.{name}.fine_tune` to a split of its source" if name in fine_tune else ""
-    check_known(place, name, ready, "a challenge set with `fine_tune`", remedy)
+    check_known(place, name, ready, "one of `challenge_sets` with `fine_tune`", remedy)
 
 
 def _check_batch(place: str, stage: FineTuneStage, start: NeuralModelSpec) -> None:

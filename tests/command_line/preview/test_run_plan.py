@@ -1,9 +1,12 @@
 """Counts known before a run are those that the run has; the pipeline's own counts are compared in `test_estimate`."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -143,32 +146,39 @@ FORGETTING: dict[str, Any] = {
 }
 
 
-def _published(taken: dict[str, float]) -> Any:
-    """A result of `forgettable_sets` by the share of `full` that each model forgot; all of it was never learnt."""
-    models = {
-        name: {"taken": 1000 * share, "never_learnt": 1000 * share, "rows": 1000} for name, share in taken.items()
-    }
-    return SimpleNamespace(summary={"models": models})
+def _published(taken: dict[str, float], folder: Path) -> Any:
+    """A result of `forgettable_sets` by the share of 1,000 rows that each model forgot; other sets have 100 rows."""
+    sizes = [
+        (model, name, rows)
+        for model, share in taken.items()
+        for name, rows in {**dict.fromkeys(("forgettable", "random"), 1000 * share), "highest_loss_10": 100}.items()
+    ]
+    columns = ("weak_model", "name", "seed", "row_id")
+    rows = [
+        dict(zip(columns, (model, name, 0, row), strict=True)) for model, name, n in sizes for row in range(round(n))
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "sets.parquet")
+    return SimpleNamespace(summary={"models": {name: {} for name in taken}}, path=folder, file=folder.joinpath)
 
 
-def _forgetting(shares: dict[str, float] | None = None, **changes: Any) -> RunPlan:
+def _forgetting(shares: dict[str, float] | None = None, folder: Path | None = None, **changes: Any) -> RunPlan:
     return RunPlan(
         parse_spec({**FORGETTING, **changes}),
         {"train": 1200, "test": 300},
         challenge_rows={},
         warmup_rows=200,
-        reused={"forgettable_sets": _published(shares)} if shares else {},
+        reused={"forgettable_sets": _published(shares, folder)} if shares and folder else {},
     )
 
 
-def test_weak_models_are_planned_with_a_fifth_of_full_until_a_result_says_more() -> None:
+def test_weak_models_are_planned_with_a_fifth_of_full_until_a_result_says_more(tmp_path: Path) -> None:
     bow, own = _forgetting().weak_models.values()
     assert (bow.trainings, bow.evaluator, bool(bow.assumption), bow.taken) == (2, None, True, 200)
     assert bow.set_rows == {
         "forgettable": 200, "random": 200, "never_learnt": 200, "highest_loss": 200, "highest_loss_10": 100,
     }  # fmt: skip
     assert (own.trainings, own.evaluator, bool(own.assumption)) == (0, "net", True)
-    known, own = _forgetting({"bow": 0.07}).weak_models.values()
+    known, own = _forgetting({"bow": 0.07}, tmp_path).weak_models.values()
     assert (bool(known.assumption), known.taken, known.set_rows["random"], known.set_rows["highest_loss_10"]) == (
         False, 70, 70, 100,
     )  # fmt: skip
@@ -176,7 +186,7 @@ def test_weak_models_are_planned_with_a_fifth_of_full_until_a_result_says_more()
     assert _forgetting(full_includes_warmup=True).weak_models["bow"].taken == 240
 
 
-def test_evaluators_that_go_on_with_forgettable_rows_run_on_full_alone() -> None:
+def test_evaluators_that_go_on_with_forgettable_rows_run_on_full_alone(tmp_path: Path) -> None:
     plan = _forgetting()
     assert plan.full_alone == ("net_bow", "net_own")
     assert [one.name for one in plan.train_sets_of("net_bow")] == ["full"]
@@ -188,7 +198,7 @@ def test_evaluators_that_go_on_with_forgettable_rows_run_on_full_alone() -> None
         PlannedTrainSet("random_forgettable_bow", None, 200, drawn_per_seed=True),
     )
     assert plan.cells == (2 * 8 + 2) * 3
-    assert len(_forgetting({"bow": 0.0}).train_sets) == 6
+    assert len(_forgetting({"bow": 0.0}, tmp_path).train_sets) == 6
 
 
 def test_scored_rows_are_those_of_every_iteration() -> None:

@@ -85,8 +85,8 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
     [
         ({"rows": "hrd"}, "`evaluators.tuned.stages.0.rows` is 'hrd', which is not one of `challenge_sets` with "
             "`fine_tune`; name one of ['hard']; did you mean 'hard'?"),
-        ({"rows": "asked"}, "is 'asked', which is not one of `challenge_sets` with `fine_tune`; name one of ['hard'] or "
-            "set `challenge_sets.asked.fine_tune` to a split of its source"),
+        ({"rows": "asked"}, "is 'asked', which is not one of `challenge_sets` with `fine_tune`; name one of ['hard'] "
+            "or set `challenge_sets.asked.fine_tune` to a split of its source"),
         ({"rows": "hard", "batch_size": 6},
             "`evaluators.tuned.stages.0.batch_size` is 6, which is not a multiple of the starting "
             "evaluator's `gradient_accumulation`"),

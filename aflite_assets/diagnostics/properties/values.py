@@ -123,21 +123,20 @@ def is_ordered(numbers: np.ndarray, labels: np.ndarray) -> bool:
     known = np.isfinite(numbers)
     edges = bin_edges(numbers)
     by_range, by_value = (
-        _tie(codes, labels[known]) for codes in (np.searchsorted(edges, numbers[known]), numbers[known])
+        _chi_squared(codes, labels[known]) for codes in (np.searchsorted(edges, numbers[known]), numbers[known])
     )
     return by_range[0] > LEAST_DEVIATIONS * math.sqrt(2 * by_range[1]) and by_range[0] >= ORDERED * by_value[0]
 
 
-def _tie(values: np.ndarray, labels: np.ndarray) -> tuple[float, int]:
+def _chi_squared(values: np.ndarray, labels: np.ndarray) -> tuple[float, int]:
     """Return the chi-squared statistic of values and labels minus its degrees of freedom, and these."""
-    (names, value), (classes, label) = (np.unique(one, return_inverse=True) for one in (values, labels))
-    freedom = (len(names) - 1) * (len(classes) - 1)
-    if not freedom:
+    from scipy.stats.contingency import chi2_contingency, crosstab
+
+    table = crosstab(values, labels).count
+    if min(table.shape) < 2:
         return 0.0, 0
-    observed = np.bincount(value * len(classes) + label, minlength=len(names) * len(classes))
-    table = observed.reshape(len(names), len(classes))
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / len(values)
-    return float(((table - expected) ** 2 / expected).sum()) - freedom, freedom
+    found = chi2_contingency(table, correction=False)
+    return float(found.statistic) - found.dof, int(found.dof)
 
 
 def _identifier_reason(name: str, values: np.ndarray) -> Reason | None:
